@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphbandits import registry
-from graphbandits.engine import provenance
 from graphbandits.errors import InputError
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli, Normal
@@ -130,8 +129,7 @@ def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(ast, "parse", parse_tree)
     assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
-    provenance._analyse(b"import os\n", "graphbandits")
-    assert free == [False, False]
+    assert free == [False]
 
 
 # Worlds and posteriors ----------------------------------------------------------------------------

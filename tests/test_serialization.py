@@ -24,7 +24,7 @@ from graphbandits._serialization import (
     unpack_plugin,
 )
 from graphbandits.engine import Plan
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.registry import build, examples_of, parameters_given, registered

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         open_study,
         reproduce,
         run_experiment,
+        save_results,
     )
     from graphbandits.experiments.catalogue import (
         describe_policy,
@@ -85,6 +86,7 @@ _MODULES = {
     "register": "graphbandits.registry",
     "reproduce": "graphbandits.experiments",
     "run_experiment": "graphbandits.experiments",
+    "save_results": "graphbandits.experiments",
     "simulate": "graphbandits.store",
 }
 
@@ -127,6 +129,7 @@ __all__ = [
     "register",
     "reproduce",
     "run_experiment",
+    "save_results",
     "simulate",
 ]
 

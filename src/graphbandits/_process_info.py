@@ -1,13 +1,17 @@
-"""Facts about processes: whether one is alive, and on which machine it runs."""
+"""Facts about processes: whether one is alive, its machine, and the versions of its packages."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import socket
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+
+from graphbandits._version import __version__
 
 
 @cache
@@ -22,6 +26,21 @@ def machine_id() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
         parts.append(os.readlink("/proc/self/ns/pid"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions with which results were computed.
+
+    >>> sorted(versions())
+    ['graphbandits', 'machine', 'numba', 'numpy', 'python', 'scipy']
+    """
+    return {
+        "graphbandits": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "scipy", "numba")},
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def is_alive(pid: int) -> bool:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.made_up_results import same
 from typer.testing import CliRunner, Result
 
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.engine import Task
 from graphbandits.engine.executors import dask
 from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Store, estimate, simulate_plan
+from graphbandits.store import Directory, simulate_plan
 
 pytestmark = pytest.mark.process
 
@@ -134,7 +134,6 @@ def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -
     page = (place / "out" / "report.html").read_text("utf-8")
     assert "Left out because trials are missing: " in page
     assert (place / "out" / "figure-study-c.png").is_file()
-    assert "Files in out/:" in result.stdout
 
     (place / "broken").unlink()
     run(*words)
@@ -145,7 +144,7 @@ def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -
     )
     cells = load_experiment("study.toml").plans()
     for cell, whole in zip(open_study("out").cells, cells, strict=True):
-        assert cell.results(curves=True).hash == simulate_plan(whole, progress=False).hash
+        same(cell.results(), simulate_plan(whole, progress=False))
     assert "Left out" not in (place / "out" / "report.html").read_text("utf-8")
 
 
@@ -156,9 +155,8 @@ def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
     before = shards(place / "one")
     assert len(before) == 5
     for result in results:
-        failed, drawn, error = result.stderr.splitlines()
+        failed, error = result.stderr.splitlines()
         assert result.exit_code == 2
-        assert drawn == "figure-one-differences was not drawn: trials are missing"
         assert failed.startswith("failed: 'frail', trials 8 to 9: ")
         assert error.startswith("Error: 1 shard failed; ")
 
@@ -166,7 +164,7 @@ def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
 def test_only_some_of_many_failures_are_listed(place: Path) -> None:
     (place / "broken").touch()
     result = invoke("run", "one.toml", "--shard=2", "--trials=14", "--workers=1")
-    *failed, more, _, error = result.stderr.splitlines()
+    *failed, more, error = result.stderr.splitlines()
     assert more == "failed: 2 more"
     assert [re.findall(r"trials (\d+) to (\d+)", line) for line in failed] == [
         [(str(first), str(first + 1))] for first in (0, 2, 4, 6, 8)
@@ -192,7 +190,7 @@ def row(shown: str, at: str) -> list[str]:
     return found.split()
 
 
-def test_dry_run_prints_cells_time_and_size_and_writes_nothing(place: Path) -> None:
+def test_dry_run_prints_cells_and_writes_nothing(place: Path) -> None:
     before = everything(place)
     shown = run("study.toml", "--dry-run", "--workers=2")
     assert everything(place) == before
@@ -204,12 +202,6 @@ def test_dry_run_prints_cells_time_and_size_and_writes_nothing(place: Path) -> N
     # ts-n has three points and runs once
     again = "2 policies are the same at several points and run once."
     assert f"3 simulations; 40 of 40 trials to run. {again}" in shown
-    assert re.search(
-        r"^Time: about \d+ s on 2 workers \(one worker: \d+ s\)\.$", shown, re.MULTILINE
-    )
-    amount = r"[\d.]+ (?:bytes|kB)"
-    size = rf"^Disk space: about {amount}, at most {amount}, in study/\.$"
-    assert re.search(size, shown, re.MULTILINE)
     assert shown.endswith("Nothing was written.\n")
 
 
@@ -221,7 +213,6 @@ def test_dry_run_shows_existing_trials(place: Path) -> None:
     # 8 of the 10 trials of frail, and all of ts-n
     assert [row(shown, f"c = {c}")[-1] for c in (1, 2, 3)] == ["90%", "90%", "100%"]
     assert "; 4 of 40 trials to run." in shown
-    assert ", in out/." in shown
     more = run("study.toml", "--dry-run", "--output=out", "--trials=20")
     assert [row(more, f"c = {c}")[-1] for c in (1, 2, 3)] == ["45%", "45%", "50%"]
     assert "; 44 of 80 trials to run." in more
@@ -230,16 +221,13 @@ def test_dry_run_shows_existing_trials(place: Path) -> None:
     run("study.toml", "--shard=4", "--workers=1", "--output=out")
     whole = run("study.toml", "--dry-run", "--output=out")
     assert "; 0 of 40 trials to run." in whole
-    assert "Time:" not in whole
     other = run("study.toml", "--dry-run", "--output=out", "--seed=5")
     assert "; 40 of 40 trials to run." in other
 
 
 def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
     shown = run("one.toml", "--dry-run", "--workers=1", "--output=new/deep")
-    assert "1 simulation; 20 of 20 trials to run.\n" in shown
-    assert re.search(r"Time: about \d+ s on 1 worker \(one worker: \d+ s\)\.", shown)
-    assert ", in new/deep/." in shown
+    assert "1 simulation; 20 of 20 trials to run. Nothing was written.\n" in shown
     assert not (place / "new").exists()
 
 
@@ -258,9 +246,9 @@ def test_a_dry_run_refuses_what_a_run_refuses(place: Path) -> None:
     assert "unknown policy 'idsn'" in refused("study.toml", "--dry-run", "--policy=idsn")
     assert "trials" in refused("study.toml", "--dry-run", "--trials=0")
     (place / "study").mkdir()
-    (place / "study" / "store.json").write_text('{"format": 99}')
-    assert "store of format 99" in refused("study.toml", "--dry-run")
-    (place / "study" / "store.json").unlink()
+    (place / "study" / "study.json").write_text('{"format": 99}')
+    assert "has studies of format 99" in refused("study.toml", "--dry-run")
+    (place / "study" / "study.json").unlink()
     (place / "study").rmdir()
     assert everything(place) == before
 
@@ -284,7 +272,7 @@ def test_shard_size_that_is_no_number_is_refused(place: Path, word: str) -> None
 @pytest.mark.parametrize("address", ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""])
 def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
     message = refused("one.toml", f"--cluster={address}")
-    assert "cluster must be 'local' or the address of a dask scheduler" in message
+    assert "cluster must be the address of a dask scheduler" in message
     assert f"not '{address}'" in message
     assert shards(place / "one") == {}
 
@@ -300,27 +288,7 @@ def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.Monkey
     assert shards(place / "one") == {}
 
 
-def test_shard_removed_during_the_run_is_run_again(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("one.toml", "--shard=4", "--workers=1", "--trials=8")
-    victim = next((place / "one").rglob("0000000004-4.*.parquet"))
-    write, gone = Store.write, []
-
-    def remove(store: Store, *given: Any) -> Any:
-        if not gone:
-            victim.unlink()
-            gone.append(victim)
-        return write(store, *given)
-
-    monkeypatch.setattr(Store, "write", remove)
-    result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=10")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert gone == [victim]
-    assert victim.exists()  # the same bytes give the same name
-    assert open_study("one").progress().complete
-
-
+@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
 def test_replacement_of_a_damaged_shard_is_read(place: Path) -> None:
     run("one.toml", "--shard=4", "--workers=1", "--trials=8")
     for path in (place / "one" / "shards").rglob("*.parquet"):
@@ -338,12 +306,9 @@ def test_replacement_of_a_damaged_shard_is_read(place: Path) -> None:
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 4
     for line in result.stderr.splitlines():
-        assert line.endswith("it was set aside and will be computed again")
+        assert line.endswith("; it is computed again")
     whole = load_experiment("one.toml").plan(trials=8)
-    assert (
-        open_study("one").cells[0].results(curves=True).hash
-        == simulate_plan(whole, progress=False).hash
-    )
+    same(open_study("one").cells[0].results(), simulate_plan(whole, progress=False))
 
 
 def test_run_reports_its_requested_trials_despite_a_longer_concurrent_run(
@@ -351,15 +316,15 @@ def test_run_reports_its_requested_trials_despite_a_longer_concurrent_run(
 ) -> None:
     run("one.toml", "--trials=30", "--workers=1", "--output=long")
     other = (place / "long" / "studies" / "one.json").read_bytes()
-    write, first = Store.write, []
+    write, first = Directory.write, []
 
-    def another(store: Store, *given: Any) -> Any:
+    def another(store: Directory, *given: Any) -> Any:
         first.append(1)
         if len(first) == 1:  # a run of more trials begins, and writes its record
             (store.path / "studies" / "one.json").write_bytes(other)
         return write(store, *given)
 
-    monkeypatch.setattr(Store, "write", another)
+    monkeypatch.setattr(Directory, "write", another)
     run("one.toml", "--trials=5", "--workers=1", "--output=short")
     assert (
         json.loads((place / "short" / "summary.json").read_text())["one"]["settings"]["trials"] == 5
@@ -368,14 +333,16 @@ def test_run_reports_its_requested_trials_despite_a_longer_concurrent_run(
     assert open_study("short").trials == 30
 
 
+@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
 def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
     run("one.toml", "--workers=1", "--output=out")
     (place / "one.toml").write_text(ONE.replace("horizon = ", "horizon = 1"))
     result = invoke("run", "one.toml", "--workers=1", "--output=out")
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
-    assert line.startswith("the study 'one' in out had other settings or sources (")
-    assert line.endswith("it is replaced; 'graphbandits store gc' removes the old trials")
+    assert line.startswith(
+        "Warning: the study 'one' in out (Frail) was computed with other settings"
+    )
 
 
 @pytest.mark.process
@@ -397,7 +364,7 @@ def test_stop_while_drawing_figures_shows_how_to_resume(
     def stop(*given: Any, **more: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphbandits.experiments.outputs.draw", stop)
+    monkeypatch.setattr("graphbandits.experiments.outputs.regret_figure", stop)
     result = invoke("run", "one.toml", "--workers=1")
     assert result.exit_code == 130
     assert result.stderr == (
@@ -405,20 +372,9 @@ def test_stop_while_drawing_figures_shows_how_to_resume(
     )
 
 
-def test_bounds_of_a_sweep_are_drawn_in_requested_regret_figures(place: Path) -> None:
-    swept = re.sub(r"(graph|prior) = .*\n", "", ONE.replace('"frail"', '"ids-n"'))
-    swept += 'graph = "star"\n[[sweeps]]\nparameter = "arms"\nvalues = [3, 4]\n'
-    (place / "plain.toml").write_text(swept)
-    result = invoke("run", "plain.toml", "--bounds")
-    assert result.exit_code == 2
-    assert not (place / "plain").exists()
-    assert 'kind = "regret"' in result.stderr
-    (place / "asked.toml").write_text(swept + '[[figures]]\nkind = "regret"\nformats = ["svg"]\n')
-    sizes = {}
-    for options in (["--bounds"], []):
-        run("asked.toml", "--workers=1", "--output=out", *options)
-        sizes[len(options)] = len((place / "out" / "figure-asked-arms-3.svg").read_bytes())
-    assert sizes[1] > sizes[0]  # one more line and its label
+def test_bounds_of_a_sweep_are_refused(place: Path) -> None:
+    assert "study.toml has sweeps, which have no bounds" in refused("study.toml", "--bounds")
+    assert not (place / "study").exists()
 
 
 def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
@@ -429,18 +385,3 @@ def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
     (place / "grid.toml").write_text(f"{text}[[sweeps]]\n{grid}\n")
     run("grid.toml", "--workers=1")
     assert (place / "grid" / "figure-grid-horizon-graph-file-sub-e.csv.png").is_file()
-
-
-def test_long_run_does_not_time_plugins(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphbandits.cli.progress.LONG_RUN", 1)
-    tried: list[str] = []
-    measure = estimate.measure
-
-    def watched(task: Task, trials: int) -> Any:
-        tried.append(task.policy)
-        return measure(task, trials)
-
-    monkeypatch.setattr(estimate, "measure", watched)
-    shown = run("one.toml", "--workers=1")
-    assert tried == ["ts-n"]
-    assert "does not include policies of plug-ins.\nAbout 1 s on 1 worker.\n" in shown

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-import builtins
+import importlib
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import FIXTURES, ROOT
-from helpers.stores import Point, fill, run_study, sweep, whole_store
+from helpers import ROOT
+from helpers.made_up_results import recorded
+from helpers.stores import Point, fill, run_study, sweep, whole_study
 
 from graphbandits.engine import Plan
-from graphbandits.experiments import Experiment
+from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.export import ROWS
-from graphbandits.experiments.tables import Table
+from graphbandits.experiments.tables import SWEEPABLE, Table
+from graphbandits.results.data_frames import SCHEMA
 from graphbandits.store import simulate_plan
+
+ONE = """title = "T"
+graph = "random(r=0.5)"
+arms = 3
+horizon = 20
+trials = 4
+policies = ["ids-n", "ts-n"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def default_text(table: type[Table], key: str) -> str:
@@ -45,47 +60,65 @@ def test_experiments_md_lists_every_key_with_its_default() -> None:
         assert sorted(rows) == sorted(wanted), heading
 
 
+def test_experiments_md_lists_what_can_be_swept() -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    sentence = re.search(r"A parameter that is one of the keys (.+?) sets that key", document)
+    assert sentence is not None
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(SWEEPABLE)
+
+
+def test_files_of_experiments_md_are_valid(place: Path) -> None:
+    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
+    found = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
+    assert len(found) >= 2
+    for text in found:
+        whole = text if "title =" in text else ONE + text
+        (place / "shown.toml").write_text(whole, "utf-8")
+        assert load_experiment("shown.toml").plans()
+
+
 RESULTS_DOCUMENT = (ROOT / "docs" / "results.md").read_text("utf-8")
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(FIXTURES / "results-4", tmp_path / "run"))
+def test_results_md_lists_exactly_the_columns() -> None:
+    sections = dict(re.findall(r"^### `(\w+)`:.*?\n(.*?)(?=^##)", RESULTS_DOCUMENT, re.M | re.S))
+    assert set(sections) == set(SCHEMA)
+    for table, section in sections.items():
+        written = dict(re.findall(r"^\| `([\w.]+)` \| (\w+) \|", section, re.MULTILINE))
+        assert written == SCHEMA[table]
 
 
-def test_python_of_results_md_runs(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.rename(saved.with_name("my-results"))
-    monkeypatch.chdir(saved.parent)
-    blocks = re.findall(r"```python\n(.*?)```", RESULTS_DOCUMENT, re.DOTALL)
-    assert len(blocks) == 2
-    shown: list[Any] = []
-    monkeypatch.setattr(builtins, "print", shown.append)
-    for block in blocks:
-        names: dict[str, Any] = {}
-        exec(compile(block, "docs/results.md", "exec"), names)
-    assert shown[0]["mean"].tolist()[0] == 0.9720277158026444
-    assert shown[1].shape == (2, 2)
+def test_results_md_lists_every_setting() -> None:
+    section = RESULTS_DOCUMENT.split("## Settings")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    # of fixed means; of a graph without a hash; of eligible arms; of delayed and missing answers
+    optional = {"means", "graph_source", "eligible", "delay", "answer_rate"}
+    assert set(rows) - optional == set(recorded().settings)
 
 
 @pytest.mark.process
-def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
-    store, plan = whole_store(tmp_path / "my-store")
-    fill(store, plan, "ts-n", (1, 4))  # some trials are stored twice
+@pytest.mark.parametrize("page", ["results", "experiment-files"])
+def test_python_of_pages_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(block, page, "exec"), {})
+
+
+@pytest.mark.process
+def test_python_of_store_md_reads_a_study(tmp_path: Path, monkeypatch) -> None:
+    directory, plan = whole_study(tmp_path / "my-study")
+    fill(directory, plan, "ts-n", (1, 4))  # some trials are stored twice
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "store.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 3
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, "store.md", "exec"), names)
+    exec(compile(block, "store.md", "exec"), names)
     simulated = simulate_plan(plan, progress=False)["ts-n"]
     assert names["rounds"] == list(range(1, 16))
-    assert names["cpu"] == "test"
     assert (names["final"].to_numpy() == simulated.final).all()
-    assert simulated.regret is not None
-    assert (names["curve"]["regret"].to_numpy() == simulated.regret.ravel()).all()
-    assert (names["result"].mean == simulated.mean).all()
-    assert (names["shard"].regret == simulated.regret[: names["shard"].trials]).all()
+    for path in directory.path.iterdir():
+        assert f"  {path.name}" in text
 
 
 NAMES = ["ts-n", "ids-n"]
@@ -117,3 +150,39 @@ def test_python_of_reading_md_runs(
     assert "<Progress: 48 of 48 trials (100 %)>" in printed
     assert "{'r': 0.25, 'arms': 2} True" in printed
     assert f"at most {ROWS:,} rows" in document
+
+
+THEORY_DOCUMENT = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## The audit")[0]
+THEORY_ROWS = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \|$", THEORY_DOCUMENT, re.MULTILINE)[
+    1:
+]
+
+
+def test_theory_md_lists_every_numbered_statement() -> None:
+    numbered = [("Definition", 1), ("Proposition", 4), ("Lemma", 4), ("Theorem", 3)]
+    numbered += [("Corollary", 2), ("Fact", 2)]
+    wanted = {f"{kind} {i}" for kind, count in numbered for i in range(1, count + 1)}
+    assert wanted <= {name for name, _, _ in THEORY_ROWS}
+
+
+def test_functions_of_theory_md_can_be_imported() -> None:
+    for name, functions, _ in THEORY_ROWS:
+        found = re.findall(r"`(graphbandits[\w.]+)`", functions)
+        assert found, name
+        for path in found:
+            parts = path.split(".")
+            depth = next(
+                i for i, part in enumerate(parts) if not part.islower() or i == len(parts) - 1
+            )
+            target = importlib.import_module(".".join(parts[:depth]))
+            for part in parts[depth:]:
+                target = getattr(target, part)
+            assert callable(target), path
+
+
+def test_tests_of_theory_md_exist() -> None:
+    for name, _, tests in THEORY_ROWS:
+        found = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", tests)
+        assert found, name
+        for file, test in found:
+            assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{file}::{test}"

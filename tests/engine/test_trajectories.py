@@ -10,13 +10,12 @@ from helpers.bad_input import refuses
 from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Bernoulli, Results, simulate
-from graphbandits.engine import Plays, RecordedObservations, Shard, Trajectories
+from graphbandits.engine import RecordedObservations, Shard, Trajectories
+from graphbandits.engine.identity import series_of
 from graphbandits.engine.loop import TrajectoryRecorder
-from graphbandits.engine.provenance import series_of
 from graphbandits.engine.trajectories import (
     check_record,
-    check_trajectories,
-    trajectory_arrays,
+    to_columns,
 )
 from graphbandits.errors import InputError
 from graphbandits.graphs import as_process
@@ -45,12 +44,7 @@ def recorded(results: Results, policy: str) -> Trajectories:
 
 def assert_same(one: Trajectories, other: Trajectories) -> None:
     assert one.recorded == other.recorded
-    pairs = zip(trajectory_arrays(one), trajectory_arrays(other), strict=True)
-    assert all(mine.dtype == theirs.dtype for mine, theirs in pairs)
-    pairs = zip(trajectory_arrays(one), trajectory_arrays(other), strict=True)
-    assert all(mine.tobytes() == theirs.tobytes() for mine, theirs in pairs)
-    if one.observations is not None and other.observations is not None:
-        assert one.observations.start.tolist() == other.observations.start.tolist()
+    assert to_columns(one) == to_columns(other)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -198,7 +192,7 @@ def test_rows_and_concat_are_inverse() -> None:
 def test_series_depends_on_the_trajectories_and_keeps_its_facts_without_them() -> None:
     series = [series_of(a_plan(record=record), "ts-n") for record in ((), "actions", RECORDS[::-1])]
     assert len({one.name for one in series}) == 3
-    recordings = [one.facts["problem"]["recording"] for one in series]
+    recordings = [one.facts["recording"] for one in series]
     assert list(recordings[0]) == ["rounds", "regret", "ratios"]
     assert recordings[2] == recordings[0] | {"actions": True, "observations": True}
 
@@ -209,28 +203,3 @@ def test_unknown_words_are_refused(record: object) -> None:
         check_record(record)  # type: ignore[arg-type]
     with refuses(InputError):
         run(record=record)
-
-
-def test_contradictions_are_found() -> None:
-    action = np.array([[0, 2], [1, 1]], np.int32)
-    plays = Plays.of(np.array([[1, 0, 1], [0, 2, 0]]))
-    seen = RecordedObservations(
-        np.array([0, 2, 3]),
-        np.array([1, 2, 1], np.int32),
-        np.array([0, 2, 1], np.int32),
-        np.zeros(3),
-    )
-    check_trajectories(Trajectories(action, seen), 2, plays)
-    late, early = seen.round.copy(), seen.round.copy()
-    late[2], early[:2] = 3, [2, 1]
-    negative = seen.arm - np.int32(1)
-    wrong = [
-        Trajectories(action[:, :1]),
-        Trajectories(action[::-1]),
-        Trajectories(action, replace(seen, round=late)),
-        Trajectories(action, replace(seen, round=early)),
-        Trajectories(action, replace(seen, arm=negative)),
-    ]
-    for one in wrong:
-        with refuses(ValueError):
-            check_trajectories(one, 2, plays)

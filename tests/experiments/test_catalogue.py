@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from graphbandits.cli import app
 from graphbandits.experiments import Experiment, load_experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
-from graphbandits.experiments.figures import OPTIONS
 
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 
@@ -91,8 +90,6 @@ def test_new_experiment_file_shows_every_key_of_every_table(started: str) -> Non
     assert shown[""] == set(keys_of(Experiment))
     for name, table in TABLES.items():
         assert shown[name] == set(keys_of(table)), name
-    kinds = set(re.findall(r'^#kind = "(\w+)"', started, re.MULTILINE))
-    assert kinds == set(OPTIONS)
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from helpers import FIXTURES
 from helpers.bad_input import refuses
+from helpers.made_up_results import same
 from helpers.reward_families import FAMILIES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import graphbandits
 from graphbandits.engine import Plan
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.experiments import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.experiment import TABLES, _first_error, build_models, keys_of
-from graphbandits.experiments.tables import cell_name, sweep_name
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.store import simulate_plan
 from graphbandits.worlds import Bernoulli, Gaussian, as_world
@@ -100,14 +100,6 @@ def test_error_in_an_argument_names_no_key_of_the_file() -> None:
         with pytest.raises(InputError) as caught:
             experiment_of(ONE).plans(**arguments)
         assert str(caught.value).startswith(start)
-
-
-def test_figures_of_a_sweep_and_of_a_point_have_different_files() -> None:
-    sweep = '[[sweeps]]\nparameter = "arms"\nvalues = [2, 3]\n'
-    figures = '[[figures]]\nkind = "sweep"\nname = "{}"\n[[figures]]\nkind = "regret"\n'
-    assert len(experiment_of(ONE + sweep + figures.format("4")).plans()) == 2
-    with pytest.raises(ValueError, match="another figure has the same file name"):
-        experiment_of(ONE + sweep + figures.format("3"))
 
 
 def test_arguments_of_the_call_are_checked_too() -> None:
@@ -200,7 +192,7 @@ def test_world_of_a_file_equals_the_same_world_in_python(
         seed=4,
         progress=False,
     )
-    assert ours.hash == theirs.hash
+    same(ours, theirs)
     assert ours.settings == theirs.settings
 
 
@@ -261,14 +253,14 @@ def test_recorded_rounds_follow_the_file() -> None:
         ratios="joint",
         progress=False,
     )
-    assert found.hash == there.hash
+    same(found, there)
     (plan,) = experiment_of(ONE + "[record]\npoints = 4\n").plans()
     assert len(plan.recording.rounds) == 4
 
 
 def test_without_sweeps_there_is_one_cell() -> None:
     (plan,) = experiment_of(ONE).plans(trials=7, seed=3, policies=["ucb-n()"])
-    assert (plan.sweep, dict(plan.point), plan.name) == (None, {}, "")
+    assert (plan.sweep, dict(plan.point)) == (None, {})
     assert plan.lines == {"ids-n": "ids-n", "ts-n": "ts-n", "ucb-n": "ucb-n"}
     assert (plan.trials, plan.seed) == (7, 3)
 
@@ -280,15 +272,15 @@ def test_grid_has_all_combinations_in_order() -> None:
     text += '[[sweeps]]\ngrid = { r = [0.5, 0], arms = [4, 2], c = [5, 0.5] }\nx = "arms"\n'
     experiment = experiment_of(text)
     plans = experiment.plans()
-    assert [(plan.name, dict(plan.point)) for plan in plans] == [
-        ("r-0.5-arms-4-c-5", {"r": 0.5, "arms": 4, "c": 5}),
-        ("r-0.5-arms-4-c-0.5", {"r": 0.5, "arms": 4, "c": 0.5}),
-        ("r-0.5-arms-2-c-5", {"r": 0.5, "arms": 2, "c": 5}),
-        ("r-0.5-arms-2-c-0.5", {"r": 0.5, "arms": 2, "c": 0.5}),
-        ("r-0-arms-4-c-5", {"r": 0, "arms": 4, "c": 5}),
-        ("r-0-arms-4-c-0.5", {"r": 0, "arms": 4, "c": 0.5}),
-        ("r-0-arms-2-c-5", {"r": 0, "arms": 2, "c": 5}),
-        ("r-0-arms-2-c-0.5", {"r": 0, "arms": 2, "c": 0.5}),
+    assert [plan.point for plan in plans] == [
+        {"r": 0.5, "arms": 4, "c": 5},
+        {"r": 0.5, "arms": 4, "c": 0.5},
+        {"r": 0.5, "arms": 2, "c": 5},
+        {"r": 0.5, "arms": 2, "c": 0.5},
+        {"r": 0, "arms": 4, "c": 5},
+        {"r": 0, "arms": 4, "c": 0.5},
+        {"r": 0, "arms": 2, "c": 5},
+        {"r": 0, "arms": 2, "c": 0.5},
     ]
     assert experiment.runs == len(experiment.setups()) == 8
     for plan in plans:
@@ -302,7 +294,7 @@ def test_grid_has_all_combinations_in_order() -> None:
         assert list(plan.lines) == list(plan.policies)
     (swept,) = experiment.sweep_records()
     assert (swept.title, swept.parameters, swept.x) == ("T", ["r", "arms", "c"], "arms")
-    assert (swept.label, swept.scale, sweep_name(swept)) == ("arms", "linear", "r-arms-c")
+    assert (swept.label, swept.scale) == ("arms", "linear")
     with refuses(InputError, match="this experiment has 8 simulations"):
         experiment.plan()
 
@@ -314,12 +306,12 @@ def test_a_list_has_its_points_and_is_drawn_by_categories_if_there_are_several_p
     alone = '[[sweeps]]\nlist = [{ horizon = 9 }, { horizon = 5 }]\ngraph = "star"\n'
     experiment = experiment_of(SWEPT + points + alone)
     plans = experiment.plans()
-    assert [(plan.sweep, plan.name) for plan in plans] == [
-        (0, "r-1-arms-2"),
-        (0, "r-0.5-arms-3"),
-        (0, "r-1-arms-3"),
-        (1, "horizon-9"),
-        (1, "horizon-5"),
+    assert [(plan.sweep, *plan.point.values()) for plan in plans] == [
+        (0, 1, 2),
+        (0, 0.5, 3),
+        (0, 1, 3),
+        (1, 9),
+        (1, 5),
     ]
     assert [plan.process.arms for plan in plans] == [2, 3, 3, 3, 3]
     assert [plan.horizon for plan in plans] == [20, 20, 20, 9, 5]
@@ -363,7 +355,6 @@ def test_priors_and_means_are_swept_as_lists_or_texts() -> None:
     )
     plans = experiment_of(ONE + priors).plans()
     assert [plan.point["prior"] for plan in plans] == ["1,3", "2,5", "1,2 3,4 5,6"]
-    assert [plan.name for plan in plans] == ["prior-1-3", "prior-2-5", "prior-1-2-3-4-5-6"]
     pairs = [np.column_stack([c.world.prior.a, c.world.prior.b]) for c in plans]
     assert [found.tolist() for found in pairs] == [
         [[1, 3]] * 3,
@@ -429,20 +420,15 @@ def test_a_policy_at_two_priors_is_run_at_both() -> None:
 def test_cells_of_a_packaged_experiment_are_its_simulations(name: str) -> None:
     experiment = load_experiment(name)
     plans = experiment.plans(trials=3)
-    assert len({plan.name for plan in plans}) == len(plans) == experiment.runs
+    assert len(plans) == experiment.runs
     if not experiment.sweeps:
-        assert experiment.figure_requests(plans) == [
-            {"kind": kind} for kind in ("regret", "final", "differences", "plays")
-        ]
         return
-    assert experiment.figure_requests(plans) == [{"kind": "sweep"}]
     swept = experiment.sweep_records()
     assert len(swept) == len(experiment.sweeps)
     points = [point for sweep in experiment.sweeps for point in sweep.points()]
     for plan, point, setup in zip(plans, points, experiment.setups(), strict=True):
         assert plan.point == point
         assert list(plan.point) == swept[plan.sweep].parameters
-        assert plan.name == cell_name(point)
         assert list(plan.lines) == list(plan.policies)
         assert set(plan.lines.values()) <= set(experiment.lines())
         # as in the texts, without the sweep
@@ -540,6 +526,6 @@ def test_file_of_every_family_equals_the_same_simulation_in_python(family: str) 
         progress=False,
     )
     ours = simulate_plan(plan, workers=1)
-    assert ours.hash == theirs.hash
+    same(ours, theirs)
     assert ours.settings == theirs.settings
     assert ours.settings["means"] == list(one.means)

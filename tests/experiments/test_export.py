@@ -23,7 +23,7 @@ from graphbandits.experiments import Study
 from graphbandits.experiments import export as export_module
 from graphbandits.experiments.export import batches
 from graphbandits.results.data_frames import SCHEMA
-from graphbandits.store import Store
+from graphbandits.store import Directory
 
 NAMES = ["ts-n", "ids-n"]
 RECORD = {"ratios": "bound", "record": ("actions", "observations")}
@@ -236,15 +236,15 @@ def test_failed_export_keeps_the_old_file(
     path = tmp_path / "t.csv"
     path.write_text("before")
     reads: list[object] = []
-    read = Store.read
+    read = Directory.read
 
-    def fail(store: Store, file: Any, **how: Any) -> Any:
+    def fail(store: Directory, file: Any, **how: Any) -> Any:
         reads.append(file)
         if len(reads) > 2:
             raise InputError("the shard is damaged")
         return read(store, file, **how)
 
-    monkeypatch.setattr(Store, "read", fail)
+    monkeypatch.setattr(Directory, "read", fail)
     monkeypatch.setattr(export_module, "ROWS", 5)
     for ending in ("csv", "csv.gz", "parquet"):
         reads.clear()
@@ -289,13 +289,13 @@ def test_memory_holds_at_most_one_shard_and_one_batch(
     plan = Plan.of("ts-n", graph="star", horizon=4, trials=12)
     study = run_study(tmp_path, "a", [Point(plan)], shard=3)
     reads: list[int] = []
-    read = Store.read
+    read = Directory.read
 
-    def counted(store: Store, file: Any, **how: Any) -> Any:
+    def counted(store: Directory, file: Any, **how: Any) -> Any:
         reads.append(file.first)
         return read(store, file, **how)
 
-    monkeypatch.setattr(Store, "read", counted)
+    monkeypatch.setattr(Directory, "read", counted)
     monkeypatch.setattr(export_module, "ROWS", 12)
     found = study.batches("regret")
     assert reads == []

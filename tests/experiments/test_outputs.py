@@ -20,6 +20,7 @@ from graphbandits.experiments import Study, open_studies
 from graphbandits.experiments.outputs import merge_entries, write_pages
 from graphbandits.graphs.numbers import clique_cover_numbers
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, summary_of
+from graphbandits.results import Claim, Published
 from graphbandits.theory import bounds_of
 
 NAMES = ["ts-n", "ids-n"]
@@ -48,8 +49,8 @@ def entries(place: Path, keys: list[str] | None = None) -> list[SimulationEntry 
 
 def test_stored_simulation_gives_the_report_of_a_new_run(tmp_path: Path) -> None:
     """The page, its numbers and its bounds are equal; the curves of trials are not stored."""
-    claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
-    published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
+    claim = Claim("Less.", ("ids-n",), ("ts-n",), "me")
+    published = Published({"ts-n": (2, 0.5)}, "you")
     stored = run_study(
         tmp_path, "one", [Point(plan())], claims=[claim], published=published, notes=["So."]
     )
@@ -164,16 +165,16 @@ def test_values_and_slices_without_trials_are_left_out(tmp_path: Path) -> None:
 
 def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: Path) -> None:
     claims = [
-        {"text": "A", "source": "", "better": ["ids-n"], "than": ["ts-n"]},
-        {"text": "B", "source": "", "better": ["ucb-n"], "than": ["ts-n"]},
+        Claim("A", ("ids-n",), ("ts-n",)),
+        Claim("B", ("ucb-n",), ("ts-n",)),
     ]
-    means = {"ids-n": [1, 1], "ts-n": [2, 1]}
+    means = {"ids-n": (1, 1), "ts-n": (2, 1)}
     run_study(
         tmp_path,
         "s",
         [Point(plan([*NAMES, "ucb-n"]), there={"ids-n": []})],
         claims=claims,
-        published={"source": "x", "means": means},
+        published=Published(means, "x"),
     )
     (entry,) = entries(tmp_path)
     assert isinstance(entry, SimulationEntry)
@@ -219,16 +220,16 @@ def test_bounds_need_the_graph_and_means_that_are_drawn(
 
     run_study(tmp_path / "plain", "s", [Point(plan())])
 
-    def unknown(*_: object) -> None:
+    def unknown(*_: object, **__: object) -> None:
         raise InputError("unknown graph")
 
-    monkeypatch.setattr("graphbandits.experiments.study.unpack_process", unknown)
+    monkeypatch.setattr("graphbandits.experiments.study.Plan.unpack", unknown)
     (entry,) = entries(tmp_path / "plain")
     assert isinstance(entry, SimulationEntry)
     assert entry.bounds == ()
     assert entry.notes == (
-        "Bounds that depend on the graph were not computed: 'edges(1>2 2>3 3-1)' is defined by a "
-        "plug-in. Load it with --plugin FILE.",
+        "Bounds were not computed: the graph, the world or the posterior is defined by a plug-in. "
+        "Load it with --plugin FILE.",
     )
 
 

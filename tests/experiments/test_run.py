@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from helpers.bad_input import refuses
+from helpers.made_up_results import same
 from helpers.stores import files_in
 
 from graphbandits import Study, load_plugin, reproduce, run_experiment, simulate
-from graphbandits.engine import Plan, Task
-from graphbandits.errors import InputError
-from graphbandits.experiments import IncompleteStudyError, dry_run, load_experiment, run_plan
+from graphbandits.engine import Plan
+from graphbandits.errors import InputError, InputWarning
+from graphbandits.experiments import IncompleteStudyError, load_experiment, run_plan
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Failure, RunProgress, Store, WorkerOptions, simulate_plan
+from graphbandits.store import Directory, Failure, WorkerOptions, compute_missing, simulate_plan
+from graphbandits.store.record import tasks_of_plans
 
 SWEEP = """title = "More to see"
 graph = "random(r={r})"
@@ -58,10 +58,10 @@ def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_run_experiment_returns_its_study(sweep: Path) -> None:
     study = run_experiment(sweep, workers=1, progress=False)
     assert isinstance(study, Study)
-    assert study.store.path == Path("sweep")
+    assert study.directory.path == Path("sweep")
     for r in (0, 0.5):
         alone = simulate(["ts-n", "ids-n"], graph=f"random(r={r})", arms=3, horizon=12, trials=6)
-        assert study.results(r=r, curves=True).hash == alone.hash
+        same(study.results(r=r), alone)
     assert {"report.html", "summary.json", "figure-sweep-r.png"} <= set(files_in(Path("sweep")))
     assert json.loads(Path("sweep/summary.json").read_text()).keys() == study.summary().keys()
     assert study.verify() == []
@@ -69,60 +69,28 @@ def test_run_experiment_returns_its_study(sweep: Path) -> None:
 
 
 def test_a_second_call_computes_only_what_is_missing(sweep: Path) -> None:
-    monitor = Counting()
-    run_experiment(sweep, pages=False, workers=1, progress=monitor)
-    assert sorted(monitor.finished_tasks) == ["ids-n"] * 2 + ["ts-n"] * 2
+    decisions: list[int] = []
+    how = {"pages": False, "workers": 1, "progress": decisions.append}
+    run_experiment(sweep, **how)  # type: ignore[arg-type]
+    assert sum(decisions) == 2 * 2 * 6 * 12
     assert not list(Path("sweep").glob("*.html"))
-    again = Counting()
-    study = run_experiment(sweep, policies=["ucb-n"], workers=1, pages=False, progress=again)
-    assert again.finished_tasks == ["ucb-n"] * 2
+    decisions.clear()
+    study = run_experiment(sweep, policies=["ucb-n"], **how)  # type: ignore[arg-type]
+    assert sum(decisions) == 2 * 6 * 12
     assert list(study.cells[0].series) == ["ts-n", "ids-n", "ucb-n"]
-
-
-class Counting(RunProgress):
-    """Records the reports of a run."""
-
-    def __init__(self) -> None:
-        self.finished_tasks: list[str] = []
-        self.decisions = 0
-        self.calls: list[str] = []
-
-    def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
-        self.calls.append("prepared")
-
-    def started(self, wanted: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        self.calls.append("started")
-
-    def advanced(self, task: Task, decisions: int) -> None:
-        self.decisions += decisions
-
-    def finished(self, task: Task, seconds: float | None) -> None:
-        assert seconds is not None
-        self.finished_tasks.append(task.policy)
-
-    def stopped(self) -> None:
-        self.calls.append("stopped")
-
-    def written(self, files: Sequence[Path]) -> None:
-        self.calls.append("written")
-
-
-@pytest.mark.process
-def test_a_monitor_receives_every_step(sweep: Path) -> None:
-    monitor = Counting()
-    run_experiment(sweep, workers=1, progress=monitor)
-    assert monitor.calls == ["prepared", "started", "stopped", "written"]
-    assert monitor.decisions == 2 * 2 * 6 * 12
-    again = Counting()  # nothing is missing, and so nothing is started
-    run_experiment(sweep, workers=1, progress=again)
-    assert again.calls == ["prepared", "written"]
+    before = {path.name for path in Path("sweep").rglob("*.parquet")}
+    study = run_experiment(sweep, trials=4, **how)  # type: ignore[arg-type]
+    assert study.results(r=0).trials == 4
+    assert {path.name for path in Path("sweep").rglob("*.parquet")} > before  # other shards
 
 
 @pytest.mark.process
 def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path) -> None:
     (tmp_path / "boom.py").write_text(BOOM)
     try:
-        with refuses(IncompleteStudyError, match="2 shards failed") as error:
+        with pytest.raises(
+            IncompleteStudyError, match="2 shards failed; all other shards"
+        ) as error:
             run_experiment(sweep, policies=["boom"], plugins=["boom.py"], workers=1, progress=False)
         (study,) = error.value.studies
         assert [str(f).split(":")[0] for f in error.value.failures] == [
@@ -136,12 +104,56 @@ def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path
         unload_plugin(tmp_path / "boom.py")
 
 
-def test_figures_that_cannot_be_drawn_give_a_warning(sweep: Path) -> None:
-    study = run_experiment(sweep, workers=1, pages=False, progress=False)
-    for shard in Path("sweep").glob("shards/*/*.parquet"):
-        shard.unlink()
-    with pytest.warns(UserWarning, match="no figure of the study 'sweep' was drawn: trials"):
-        assert study.figures("new/folder") == []
+def test_a_damaged_shard_is_computed_again_with_a_warning(sweep: Path) -> None:
+    run_experiment(sweep, workers=1, pages=False, progress=False)
+    before = files_in(Path("sweep/shards"))
+    path = min(Path("sweep").glob("shards/*/*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.warns(InputWarning, match=r"is damaged \(its sha256 .*; it is computed again"):
+        run_experiment(sweep, workers=1, pages=False, progress=False)
+    assert files_in(Path("sweep/shards")) == before
+
+
+def test_trials_that_vanish_during_the_run_are_missing(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def removing(*given: object, **how: object) -> object:
+        failures = compute_missing(*given, **how)  # type: ignore[arg-type]
+        min(Path("sweep").glob("shards/*/*.parquet")).unlink()
+        return failures
+
+    monkeypatch.setattr("graphbandits.experiments.run.compute_missing", removing)
+    with pytest.raises(IncompleteStudyError, match="6 trials were removed or damaged during"):
+        run_experiment(sweep, workers=1, pages=False, progress=False)
+
+
+def test_a_study_with_other_settings_is_replaced_with_a_warning(sweep: Path) -> None:
+    first = run_experiment(sweep, workers=1, pages=False, progress=False)
+    with pytest.warns(InputWarning, match=r"study 'sweep' in sweep \(More to see\) was computed"):
+        second = run_experiment(sweep, seed=1, workers=1, pages=False, progress=False)
+    assert first.record.series.isdisjoint(second.record.series)
+    second.remove()
+    assert list(files_in(Path("sweep"))) == ["study.json"]
+
+
+def test_two_runs_share_their_trials(tmp_path: Path) -> None:
+    """A second run computes everything while the first is at its first shards."""
+    plan = Plan.of(["ts-n", "ids-n"], graph="star", arms=3, horizon=9, trials=12)
+    tasks, directory = tasks_of_plans([plan]), Directory.create(tmp_path)
+    options = WorkerOptions(shard=3)
+    mine: list[int] = []
+    theirs: list[int] = []
+
+    def advance(decisions: int) -> None:
+        mine.append(decisions)
+        if not theirs:
+            theirs.append(0)
+            compute_missing(directory, tasks, options, progress=theirs.append)
+
+    assert compute_missing(directory, tasks, options, progress=advance) == []
+    assert sum(mine) == sum(theirs) == plan.decisions
+    assert len(list(tmp_path.rglob("*.parquet"))) == 8
+    assert not any(directory.missing(task) for task in tasks)
 
 
 @pytest.mark.process
@@ -155,46 +167,49 @@ def test_pages_are_not_prepared_if_not_requested(sweep: Path) -> None:
     assert ran.stdout == "False\n"
 
 
-def test_failures_are_reported_before_pages_are_written(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise InputError("the disk is full")
-
-    seen: list[Failure] = []
-
-    class Noting(RunProgress):
-        def computed(self, failures: Sequence[Failure]) -> None:
-            seen.extend(failures)
-
-    monkeypatch.setattr("graphbandits.experiments.outputs.write_entries", fail)
-    (tmp_path / "boom.py").write_text(BOOM)
-    try:
-        with refuses(InputError, match="the disk is full"):
-            run_experiment(
-                sweep, policies=["boom"], plugins="boom.py", workers=1, progress=Noting()
-            )
-    finally:
-        unload_plugin(tmp_path / "boom.py")
-    assert len(seen) == 2
-
-
 def test_experiment_without_a_file_needs_an_output(sweep: Path) -> None:
     experiment = load_experiment(sweep)
-    with refuses(InputError, match="an Experiment object has no file name"):
+    with pytest.raises(InputError, match="an Experiment object has no file name: give the output"):
         run_experiment(experiment, progress=False)
     study = run_experiment(experiment, output="here", workers=1, pages=False, progress=False)
     assert (study.key, study.trials, study.rerun) == ("here", 6, "")
 
 
-def test_dry_run_writes_nothing_and_counts_missing_trials(sweep: Path) -> None:
-    found = dry_run(sweep, workers=2)
-    assert (found.trials, sum(found.missing), len(found.tasks)) == (24, 24, 4)
-    assert found.estimate.seconds > 0
+def test_dry_run_writes_nothing_and_counts_stored_trials(sweep: Path) -> None:
+    progress = run_experiment(sweep, dry_run=True).progress()
+    assert (progress.done, progress.trials, len(progress.policies)) == (0, 24, 4)
     assert not Path("sweep").exists()
     run_experiment(sweep, trials=4, workers=1, pages=False, progress=False)
-    assert sum(dry_run(sweep).missing) == 8
-    assert sum(dry_run(sweep, policies=["ucb-n"]).missing) == 20
+    before = files_in(Path("sweep"))
+    assert run_experiment(sweep, dry_run=True).progress().done == 16
+    progress = run_experiment(sweep, policies="ucb-n", dry_run=True).progress()
+    assert (progress.done, progress.trials) == (16, 36)
+    assert files_in(Path("sweep")) == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"bounds": True}, "has sweeps, which have no bounds: remove --bounds"),
+        ({"formats": ["jpg"]}, "unknown file format 'jpg'"),
+        ({"workers": 0}, "workers must be a whole number"),
+        ({"workers": 10**6}, "workers must be at most 10000, not 1000000"),
+        ({"shard": 0}, "shard must be a whole number"),
+        ({"seed": -1}, "seed"),
+    ],
+    ids=str,
+)
+def test_invalid_arguments_are_refused_before_anything_is_written(
+    sweep: Path, wrong: dict, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run_experiment(sweep, progress=False, **wrong)
+    assert not list(Path().rglob("*.parquet"))
+
+
+def test_chosen_formats_of_figures_are_drawn(sweep: Path) -> None:
+    run_experiment(sweep, workers=1, formats=["svg"], progress=False)
+    assert [path.name for path in Path("sweep").glob("figure-*")] == ["figure-sweep-r.svg"]
 
 
 @pytest.mark.process
@@ -202,7 +217,7 @@ def test_a_plan_is_run_into_a_directory(tmp_path: Path) -> None:
     plan = Plan.of(["ts-n", "ids-n"], graph="edges(1>2 2>3)", horizon=9, trials=4)
     study = run_plan(plan, tmp_path, title="Mine", workers=1, progress=False)
     assert (study.key, study.title) == ("simulation", "Mine")
-    assert study.results(curves=True).hash == simulate_plan(plan, progress=False).hash
+    same(study.results(), simulate_plan(plan, progress=False))
 
 
 @pytest.mark.process
@@ -210,7 +225,7 @@ def test_the_figures_of_the_paper_are_reproduced(tmp_path: Path) -> None:
     studies = reproduce(["2b", "1a"], output=tmp_path, trials=2, workers=1, progress=False)
     assert [study.key for study in studies] == ["1a", "2b"]
     assert {"figure-1a.png", "figure-2b.png", "report.html"} <= set(files_in(tmp_path))
-    with refuses(InputError, match="unknown figure '3'"):
+    with pytest.raises(InputError, match="unknown figure '3'"):
         reproduce(["3"], output=tmp_path)
 
 

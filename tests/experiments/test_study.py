@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import FIXTURES
 from helpers.bad_input import refuses
+from helpers.made_up_results import same as same_numbers
 from helpers.stores import Point, run_study, sweep
 
 import graphbandits
@@ -21,15 +20,13 @@ from graphbandits import (
     Study,
     open_studies,
     open_study,
-    reproduce,
     run_experiment,
     simulate,
 )
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
-from graphbandits.experiments import dry_run, run_plan
-from graphbandits.store import Store
-from graphbandits.store.record import describe_cell
+from graphbandits.results import Claim, Published, concat
+from graphbandits.store import Directory
 
 SWEEP_FILE = """title = "More to see"
 graph = "random(r={r})"
@@ -51,7 +48,7 @@ def sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_study_reports_draws_and_compares(sweep_file: Path, tmp_path: Path) -> None:
+def test_a_study_reports_and_draws(sweep_file: Path) -> None:
     study = run_experiment(sweep_file, workers=1, pages=False, progress=False)
     page = study.report("elsewhere.html")
     assert page == Path("elsewhere.html")
@@ -60,45 +57,63 @@ def test_a_study_reports_draws_and_compares(sweep_file: Path, tmp_path: Path) ->
     Path("drawn").mkdir()
     assert study.figures("drawn", formats=["pdf"]) == [Path("drawn/figure-sweep-r.pdf")]
     assert Path("drawn/figure-sweep-r.pdf").read_bytes().startswith(b"%PDF")
-    with refuses(InputError, match="the name of the report is empty"):
+    with pytest.raises(InputError, match="the name of the report is empty"):
         study.report("")
 
-    longer = run_experiment(
-        sweep_file,
-        output="more",
-        trials=9,
-        policies=["ucb-n"],
-        workers=1,
-        pages=False,
-        progress=False,
-    )
-    compared = study.compare(longer, reference="ts-n")
-    assert len(compared.comparisons) == 2
-    assert {row.policy for row in compared.comparisons[0].rows} == {"ts-n", "ids-n", "ucb-n"}
-    assert compared.to_dict()["comparisons"][0]["against"] == "ts-n"
-    assert len(study.compare().comparisons) == 2  # one per cell
-    with refuses(InputError, match="a study is given twice"):
-        study.compare(open_study("sweep"))
+
+def test_results_of_several_studies_are_compared(sweep_file: Path) -> None:
+    """Paired differences across directories, and of two versions of a policy."""
+    how = {"workers": 1, "pages": False, "progress": False}
+    one = run_experiment(sweep_file, **how).results(r=0.5)  # type: ignore[arg-type]
+    more = run_experiment(sweep_file, output="more", policies=["ucb-n"], **how)  # type: ignore[arg-type]
+    other = more.results(r=0.5, policies=["ucb-n", "ts-n"])
+    together = concat([one, other.renamed({"ts-n": "ts-n (more)"})])
+    found = {(d.first, d.second): d for d in together.differences("ts-n")}
+    assert found["ts-n (more)", "ts-n"].mean == 0.0
+    wanted = other["ucb-n"].final - one["ts-n"].final
+    assert found["ucb-n", "ts-n"].mean == wanted.mean()
 
 
-def test_studies_of_one_store_and_of_directories_of_one_name_are_compared(tmp_path: Path) -> None:
-    def study(place: str, policy: str) -> Study:
-        plan = Plan.of(["ts-n", policy], graph="paper", horizon=5, trials=3)
-        return run_plan(plan, tmp_path / place / "out", workers=1, pages=False, progress=False)
-
-    one, other = study("x", "ids-n"), study("y", "ucb-n")
-    (found,) = one.compare(other).comparisons
-    assert {row.policy for row in found.rows} == {"ts-n", "ids-n", "ucb-n"}
-    store, record = one.store, one.record.model_dump() | {"key": "second"}
-    store.put_study("second", record)
-    (found,) = one.compare(Study.open(store, "second"), other).comparisons
-    assert [place.store for place in found.cells] == [
-        "x/out/simulation",
-        "x/out/second",
-        "y/out/simulation",
+def test_seeds_of_a_sweep_are_pooled(tmp_path: Path) -> None:
+    points = [
+        Point(plan(seed=s, graph="star", arms=k), {"seed": s, "arms": k}, 0)
+        for s in (5, 9)
+        for k in (3, 4)
     ]
-    with refuses(InputError, match="compare_studies needs studies, as returned by open_study"):
-        one.compare("x")  # type: ignore[arg-type]
+    study = run_study(tmp_path, "s", points, sweeps=[sweep("seed", "arms", x="arms")])
+    pooled = study.results(arms=3, pool="seed")
+    apart = [study.results(arms=3, seed=s) for s in (5, 9)]
+    assert pooled.runs == [one.runs[0] for one in apart]
+    for name in NAMES:
+        assert pooled[name].final.tolist() == [v for one in apart for v in one[name].final]
+    assert pooled.differences()[0].mean == pytest.approx(
+        np.mean([one.differences(pooled.differences()[0].second)[0].mean for one in apart])
+    )
+    with pytest.raises(InputError, match="has several points besides the seed: give arms: 3, 4"):
+        study.results(pool="seed")
+    with pytest.raises(InputError, match="pool must be 'seed' in a study with a sweep over it"):
+        study.results(arms=3, pool="arms")
+
+
+def test_a_removed_study_leaves_what_others_use(tmp_path: Path) -> None:
+    both = run_study(tmp_path, "both", [Point(plan())])
+    alone = run_study(tmp_path, "alone", [Point(plan(["ts-n"], trials=4))])
+    other = run_study(tmp_path, "other", [Point(plan(["ts-n"], graph="ring", arms=3))])
+    (tmp_path / "report.html").write_text("mine")
+    both.remove("ts-n")  # the study "alone" uses its trials
+    assert both.progress().complete
+    both.remove(["ids-n"])
+    assert [part.policy for part in both.progress().missing] == ["ids-n"]
+    both.remove()
+    assert list(open_studies(tmp_path)) == ["alone", "other"]
+    assert alone.progress().complete
+    alone.remove()
+    assert other.progress().complete
+    assert {path.stem for path in tmp_path.glob("problems/*")} == {other.cells[0].problem}
+    assert {path.name for path in tmp_path.glob("shards/*")} == other.record.series
+    assert (tmp_path / "report.html").exists()
+    with pytest.raises(InputError, match="no policy 'idsn'"):
+        other.remove("idsn")
 
 
 def test_a_report_is_about_the_study_that_writes_it(sweep_file: Path) -> None:
@@ -108,48 +123,6 @@ def test_a_report_is_about_the_study_that_writes_it(sweep_file: Path) -> None:
     longer.report("page.html")
     (entry,) = json.loads(Path("page.json").read_text()).values()
     assert entry["runs"][0]["settings"]["trials"] == 6
-
-
-def test_single_text_is_accepted_as_a_list(sweep_file: Path) -> None:
-    found = dry_run(sweep_file, policies="ucb-n")
-    assert [task.policy for task in found.tasks].count("ucb-n") == 2
-    with refuses(InputError, match="unknown figure '9z'"):
-        reproduce("9z")
-
-
-def test_a_store_of_version_0_6_0_is_read_and_resuming_it_computes_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The names of its series differ (they depend on the sources); the numbers are the same."""
-    old = shutil.copytree(FIXTURES / "store-0.6.0", tmp_path / "store-0.6.0")
-    before = open_study(old)
-    recorded = [cell.results() for cell in before.cells]
-    study = run_experiment(
-        FIXTURES / "store-0.6.0.toml", output=old, ratios="bound", workers=1, pages=False
-    )
-    assert "was computed by other sources or versions: its trials are" in capsys.readouterr().err
-    assert before.record.series.keys().isdisjoint(study.record.series)
-    for cell, results in zip(study.cells, recorded, strict=True):
-        for name in results.policies:
-            same = np.isclose(cell.results(name)[name].final, results[name].final, atol=1e-9)
-            assert same.sum() >= 7, name  # on another CPU a near tie can be decided differently
-    assert study.verify() == []
-
-
-@pytest.mark.parametrize(
-    ("figure", "wrong"),
-    [({}, "the kind None"), ({"kind": "nope"}, "the kind 'nope'")]
-    + [({"kind": "final", "formats": formats}, "the formats") for formats in (5, [5])],
-)
-def test_a_record_whose_figures_are_damaged_is_refused(
-    tmp_path: Path, figure: dict[str, object], wrong: str
-) -> None:
-    plan = Plan.of("ts-n", graph="paper", horizon=3, trials=2)
-    run_plan(plan, tmp_path, workers=1, pages=False, progress=False)
-    file = tmp_path / "studies" / "simulation.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"figures": [figure]}))
-    with pytest.raises(InputError, match=rf"simulation.json is damaged \(.*figure 1 has {wrong}"):
-        open_study(tmp_path)
 
 
 NAMES = ["ts-n", "ids-n"]
@@ -171,14 +144,9 @@ def grid(place: Path) -> Study:
 
 
 def same(found: graphbandits.Results, wanted: graphbandits.Results) -> None:
-    """Compare all bits, except the curves of trials, which a summary does not have."""
+    """Compare all bits and all settings."""
     assert found.settings == wanted.settings
-    assert found.arms == wanted.arms
-    assert list(found.policies) == list(wanted.policies)
-    assert np.array_equal(found.rounds, wanted.rounds)
-    for name in wanted.policies:
-        for part in ("mean", "standard_error", "quantiles", "final", "plays"):
-            assert np.array_equal(getattr(found[name], part), getattr(wanted[name], part)), part
+    same_numbers(found, wanted)
 
 
 def test_results_of_a_study_equal_those_of_simulate(tmp_path: Path) -> None:
@@ -274,17 +242,18 @@ def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Pa
     assert list(part.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
 
 
-def test_results_with_curves_equal_those_of_simulate(tmp_path: Path) -> None:
+def test_results_have_curves_or_summaries(tmp_path: Path) -> None:
     study = run_study(tmp_path, "a", [Point(plan(ratios="bound"))])
     wanted = simulate(NAMES, graph=DIRECTED, horizon=20, trials=6, seed=3, ratios="bound")
-    found = study.results(curves=True)
     for table in ("regret", "ratios"):
-        assert found.to_polars(table).equals(wanted.to_polars(table))
-    with refuses(InputError, match="these results have only the means of the information ratios"):
-        study.results().to_pandas("ratios")
-    without = run_study(tmp_path, "b", [Point(plan())])
-    with refuses(InputError, match="these results have no information ratios"):
-        without.results().to_pandas("ratios")
+        assert study.results().to_polars(table).equals(wanted.to_polars(table))
+    summary = study.results(curves=False)
+    for name in NAMES:
+        for part in ("mean", "standard_error", "quantiles", "final", "plays", "rank_plays"):
+            assert (getattr(summary[name], part) == getattr(wanted[name], part)).all()
+        assert (summary[name].ratio_sums.mean == wanted[name].ratio_sums.mean).all()
+    with pytest.raises(InputError, match=r"the ratios of the trials are not here: "):
+        summary.to_pandas("ratios")
 
 
 def test_policies_are_selected_by_text_or_line(tmp_path: Path) -> None:
@@ -362,7 +331,7 @@ def test_shared_trials_count_once(tmp_path: Path) -> None:
     assert study.progress().trials == 12
 
 
-def test_opening_reads_no_shard_and_no_description(
+def test_opening_reads_no_shard_and_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid(tmp_path)
@@ -370,8 +339,8 @@ def test_opening_reads_no_shard_and_no_description(
     def refuse(*_: object) -> None:
         raise AssertionError("read")
 
-    monkeypatch.setattr(Store, "read", refuse)
-    monkeypatch.setattr(Store, "cell", refuse)
+    monkeypatch.setattr(Directory, "read", refuse)
+    monkeypatch.setattr(Directory, "problem", refuse)
     study = open_study(tmp_path)
     assert study.progress().complete
     assert [part.key for part in study.slices()] == ["grid-r-arms-2", "grid-r-arms-3"]
@@ -392,20 +361,23 @@ def test_studies_of_a_directory_are_listed(tmp_path: Path) -> None:
     )
     assert studies["b"].trials == 1
     assert open_study(tmp_path, "a").trials == 2
-    with refuses(InputError):
+    with pytest.raises(InputError, match="has 2 studies: give the key of one: a, b"):
         open_study(tmp_path)
-    for key in ("c", "../studies/a"):
-        with refuses(InputError):
+    for key, message in (
+        ("c", "no study 'c' in .*: choose from a, b"),
+        ("../a", "valid file name"),
+    ):
+        with pytest.raises(InputError, match=message):
             open_study(tmp_path, key)
 
 
-def test_missing_store_and_missing_study_have_different_messages(tmp_path: Path) -> None:
-    with refuses(InputError, match=r"is not a store: it has no store\.json"):
+def test_missing_directory_and_missing_study_have_different_messages(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no studies: it has no study.json"):
         open_study(tmp_path)
-    Store.create(tmp_path)
-    with refuses(InputError, match="has no studies: create one with"):
+    Directory.create(tmp_path)
+    with pytest.raises(InputError, match="has no studies: create one with"):
         open_study(tmp_path)
-    with refuses(InputError):
+    with pytest.raises(InputError, match=r"no study 'a' in .*: there are none"):
         open_study(tmp_path, "a")
 
 
@@ -421,18 +393,18 @@ def spoil(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
     [
         (("trials",), "6", "trials: Input should be a valid integer"),
         (("trials",), 0, "trials: Input should be greater than or equal to 1"),
-        (("cells",), [], "cells: List should have at least 1 item"),
-        (("cells", 0, "cell"), "../../../etc/passwd", "cells.0.cell: String should match"),
-        (("cells", 0, "policies", "ts-n"), "zz", "cells.0.policies.ts-n: String should match"),
-        (("cells", 0, "sweep"), 1, "cell 1 refers to a sweep that does not exist"),
-        (("cells", 0, "point"), {"q": 1}, "the point of cell 1 has other parameters"),
-        (("cells", 0, "lines"), {}, "the keys of lines are not its policies"),
-        (("cells", 0, "lines"), {"ts-n": "a", "ids-n": "a"}, "two policies have the same line"),
+        (("points",), [], "points: List should have at least 1 item"),
+        (("points", 0, "problem"), "../../../etc/passwd", "points.0.problem: String should match"),
+        (("points", 0, "policies", "ts-n"), "zz", "points.0.policies.ts-n: String should match"),
+        (("points", 0, "sweep"), 1, "point 1 refers to a sweep that does not exist"),
+        (("points", 0, "point"), {"q": 1}, "point 1 has other parameters"),
+        (("points", 0, "lines"), {}, "the keys of lines are not its policies"),
+        (("points", 0, "lines"), {"ts-n": "a", "ids-n": "a"}, "two policies have the same line"),
         (("sweeps", 0, "x"), "q", "x is 'q', which is not one of its parameters"),
         (("sweeps", 0, "scale"), "cubic", "sweeps.0.scale: Input should be 'linear' or 'log'"),
         (("published",), {"source": "me", "means": {"ts-n": [1]}}, "published.means.ts-n"),
         (("key",), "other", "its key is 'other'"),
-        (("format",), 0, "format: Input should be greater"),
+        (("later",), 0, "later: Extra inputs are not permitted"),
     ],
 )
 def test_damaged_record_is_reported_in_one_line(
@@ -448,46 +420,15 @@ def test_damaged_record_is_reported_in_one_line(
     found = str(error.value)
     assert found.startswith(f"{file} is damaged (")
     assert message in found
-    assert found.endswith("run the experiment again to write a new one")
+    assert found.endswith("run the experiment again to repair it")
     assert "\n" not in found
 
 
-@pytest.mark.parametrize("text", ["[]", "null", '{"format": 1}', '"study"'])
-def test_json_that_is_no_record_is_reported_as_damage(tmp_path: Path, text: str) -> None:
-    run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
-    (tmp_path / "studies" / "a.json").write_text(text)
-    with refuses(InputError):
-        open_study(tmp_path)
-
-
-def test_a_newer_record_is_refused_by_its_format(tmp_path: Path) -> None:
-    run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=1))])
-    (tmp_path / "studies" / "a.json").write_text('{"format": 2}')
-    with refuses(
-        InputError, match="has format 2, but this version of graphbandits reads formats up"
-    ):
-        open_study(tmp_path)
-
-
-def test_unknown_field_of_the_same_format_is_ignored(tmp_path: Path) -> None:
-    study = run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=1))], later="this")
-    assert open_study(tmp_path).title == study.title
-
-
 def test_claims_and_published_means_are_read_from_the_record(tmp_path: Path) -> None:
-    claim = {"text": "Less.", "source": "me", "better": ["ids-n"], "than": ["ts-n"]}
-    published = {"source": "you", "means": {"ts-n": [2, 0.5]}}
-    study = run_study(tmp_path, "a", [Point(plan())], claims=[claim], published=published)
+    claim = Claim("Less.", ("ids-n",), ("ts-n",), "me")
+    published = Published({"ts-n": (2, 0.5)}, "you")
+    run_study(tmp_path, "a", [Point(plan())], claims=[claim], published=published)
+    study = open_study(tmp_path)
     assert study.claims[0].pairs == [("ids-n", "ts-n")]
     assert study.published is not None
     assert study.published.means == {"ts-n": (2, 0.5)}
-
-
-def test_description_has_all_settings_of_the_results() -> None:
-    described = plan(rounds=[5, 20])
-    meta, arrays = describe_cell(described)
-    assert meta["settings"] == described.settings()
-    assert meta["rounds"] == [5, 20]
-    assert meta["arms"] == ["1", "2", "3"]
-    assert json.loads(json.dumps(meta)) == meta
-    assert np.array_equal(arrays["prior/a"], [1, 1, 1])

@@ -8,12 +8,13 @@ from typing import Any
 import networkx
 import pytest
 from helpers.bad_input import refuses
+from helpers.made_up_results import same
 from helpers.stores import Point, run_study, sweep
 
 from graphbandits import Study, run_experiment, simulate
 from graphbandits.engine import Plan
 from graphbandits.errors import InputError
-from graphbandits.store import Store
+from graphbandits.store import Directory
 
 BOTH = ("actions", "observations")
 SETTINGS: dict[str, Any] = {"horizon": 12, "trials": 10, "seed": 3, "record": BOTH}
@@ -64,13 +65,13 @@ def test_tables_equal_those_of_a_simulation(study: Study) -> None:
 def test_only_shards_of_the_chosen_trials_are_read(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, firsts = Store.read, []
+    read, firsts = Directory.read, []
 
-    def counting(self: Store, file: Any, *how: Any) -> Any:
+    def counting(self: Directory, file: Any, *how: Any) -> Any:
         firsts.append(file.first)
         return read(self, file, *how)
 
-    monkeypatch.setattr(Store, "read", counting)
+    monkeypatch.setattr(Directory, "read", counting)
     cell = study.cell(graph="star")
     tables = cell.trajectories("ts-n", trials=[9, 1, 2])
     assert firsts == []  # nothing is read before a table is requested
@@ -84,18 +85,18 @@ def test_only_shards_of_the_chosen_trials_are_read(
     assert cell.trajectories("ids-n", trials=range(8, 10)).table("actions").num_rows == 24
 
 
-def test_results_with_curves_have_trajectories_and_summaries_name_the_way_to_them(
-    study: Study,
-) -> None:
+def test_results_have_trajectories_on_request(study: Study) -> None:
     cell = study.cell(graph="star")
-    whole = cell.results("ts-n", curves=True)
-    assert whole.hash == simulate("ts-n", graph="star", arms=3, **SETTINGS).hash
+    whole = cell.results("ts-n", trajectories=True)
+    wanted = simulate("ts-n", graph="star", arms=3, **SETTINGS)
+    same(whole, wanted)
+    for table in BOTH:
+        assert whole.to_polars(table).equals(wanted.to_polars(table))
     summary = cell.results("ts-n")
     assert summary["ts-n"].trajectories is None
-    with refuses(InputError, match="these results are a summary without actions"):
-        summary.trajectories("ts-n")
-    with refuses(InputError, match="these results are a summary without observations"):
-        summary.to_pandas("observations")
+    for read in (lambda: summary.trajectories("ts-n"), lambda: summary.to_pandas("actions")):
+        with pytest.raises(InputError, match=r"read without actions: use study\.trajectories"):
+            read()
 
 
 def test_missing_trials_policies_and_recordings_are_reported(study: Study, tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_an_experiment_file_records_trajectories(
         assert frame.equals(expected.to_pandas(table))
         rows = study.export(table, tmp_path / f"{table}.csv.gz")
         assert rows == len(frame)
-    assert [finding for finding in study.verify() if finding.wrong] == []
+    assert study.verify() == []
 
 
 def test_damaged_shards_are_named(tmp_path: Path) -> None:

@@ -1,17 +1,16 @@
-"""Results without a simulation, and their comparison."""
+"""Results without a simulation, small simulations that record everything, and their comparison."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 
-from graphbandits import Results
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits._types import Floats
 from graphbandits.graphs import Fixed, SparseFeedback
 from graphbandits.results import PolicyResult
-from helpers import FIXTURES
 
 
 def made(
@@ -30,6 +29,7 @@ def made(
     }
     run = {"seed": seed, "first_trial": first, "trials": trials}
     recorded = {"graph": "some", "horizon": rounds, "trials": trials, "seed": seed, "runs": [run]}
+    recorded |= {"problem": "a" * 64, "regret": "pseudo"}
     return Results(np.arange(1, rounds + 1), policies, ("a", "b"), recorded | settings, graph)
 
 
@@ -38,24 +38,43 @@ def random_regret(seed: int, trials: int = 6, rounds: int = 4) -> Floats:
     return values
 
 
-def old() -> Results:
-    return Results.load(FIXTURES / "results-1")
+def recorded(**changes: Any) -> Results:
+    """Return a small simulation on a directed graph with names, with ratios and trajectories."""
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(["ann", "bob lee", "Zoë"])
+    graph.add_edge("ann", "bob lee", probability=0.5)
+    graph.add_edge("bob lee", "Zoë")
+    prior = BetaBernoulli(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.5]))
+    given: dict[str, Any] = {"ratios": "bound", "record": ("actions", "observations")}
+    given |= {"world": Bernoulli(prior), "horizon": 30, "trials": 12, "seed": 4, "progress": False}
+    return simulate(["ids-n", "ts-n"], graph=graph, **given | changes)
+
+
+def recorded_eligible(eligible: float = 0.5) -> Results:
+    """Return the same simulation with eligible arms, which have no ratios."""
+    record = ("actions", "observations", "eligible")
+    return recorded(ratios=None, record=record, eligible=eligible)
 
 
 def same(one: Results, other: Results) -> None:
-    assert one.hash == other.hash
-    assert one.arms == other.arms
+    """Check that results have the same numbers, bit for bit, and the same arms and runs."""
+    assert (one.arms, one.runs) == (other.arms, other.runs)
+    assert one.rounds.tolist() == other.rounds.tolist()
     assert list(one.policies) == list(other.policies)
+    for name, mine in one.policies.items():
+        theirs = other[name]
+        for part in ("mean", "standard_error", "quantiles", "final", "plays", "regret"):
+            assert getattr(mine, part).tobytes() == getattr(theirs, part).tobytes(), (name, part)
+        assert (mine.ratios is None) == (theirs.ratios is None)
+        if mine.ratios is not None and theirs.ratios is not None:
+            for part, array in mine.ratios.items():
+                assert array.tobytes() == getattr(theirs.ratios, part).tobytes(), (name, part)
     assert (one.graph is None) == (other.graph is None)
     if one.graph is not None and other.graph is not None:
         assert type(one.graph.feedback) is type(other.graph.feedback)
         assert one.graph.names == other.graph.names
         every = np.arange(len(one.arms))
         assert (one.graph.feedback.reach(every) == other.graph.feedback.reach(every)).all()
-
-
-def contents(place: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in place.iterdir()}
 
 
 SPARSE = SparseFeedback.from_edges(5, [0, 4, 4, 2], [3, 0, 1, 1], [0.25, 1.0, 0.1, 1.0])

@@ -1,9 +1,9 @@
-"""Small stores with shards, studies and results."""
+"""Small directories with shards and studies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits.engine import Plan, Plays, Shard
-from graphbandits.engine.provenance import Series, facts_hash, series_of
+from graphbandits.engine.identity import Series, facts_hash, series_of
 from graphbandits.experiments import Study
 from graphbandits.rng import Keys
-from graphbandits.store import ShardFile, Store
-from graphbandits.store.record import describe_cell
+from graphbandits.store import Directory, ShardFile
+from graphbandits.store.record import StudyRecord, SweepRecord
 
 #: A directed graph with probabilities; no two arms are alike.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)
@@ -28,67 +28,34 @@ def a_plan(trials: int = 12, policies: Sequence[str] = POLICIES, **how: Any) -> 
     return Plan.of(policies, Bernoulli(PRIOR), CHAIN, trials=trials, **given | how)
 
 
-def fill(store: Store, plan: Plan, policy: str, *ranges: tuple[int, int]) -> list[ShardFile]:
+def fill(
+    directory: Directory, plan: Plan, policy: str, *ranges: tuple[int, int]
+) -> list[ShardFile]:
     """Write the shards (first, trials) of a policy."""
     series = series_of(plan, policy)
     return [
-        store.write(series, plan.run_shard(policy, Keys(plan.seed, first, trials)), {"cpu": "test"})
-        for first, trials in ranges
+        directory.write(series, plan.run_shard(policy, Keys(plan.seed, *some)), {"cpu": "test"})
+        for some in ranges
     ]
 
 
-def study_record(key: str, plan: Plan, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record of a study without sweeps."""
-    return {
-        "format": 1,
-        "key": key,
-        "title": f"The title of {key}",
-        "notes": [],
-        "rerun": f"graphbandits run {key}",
-        "seed": plan.seed,
-        "first_trial": plan.first_trial,
-        "trials": plan.trials,
-        "claims": [],
-        "published": None,
-        "figures": [],
-        "bounds": False,
-        "sweeps": [],
-        "cells": cells,
-    }
-
-
-def put_study(
-    store: Store, cells: Mapping[str, Plan], key: str = "study", trials: int | None = None
-) -> dict[str, Any]:
-    """Write the record of a study with these plans as cells, without shards."""
-    plans = list(cells.values())
-    entries = []
-    for name, plan in cells.items():
-        entries.append(
-            {
-                "sweep": None,
-                "point": {},
-                "name": name,
-                "cell": store.put_cell(*describe_cell(plan)),
-                "policies": {policy: series_of(plan, policy).name for policy in plan.policies},
-                "lines": {policy: policy for policy in plan.policies},
-            }
-        )
-    record = study_record(key, plans[0], entries)
-    record |= {"first_trial": 0, "trials": trials or plans[0].trials}
-    store.put_study(key, record)
+def put_study(directory: Directory, plan: Plan, key: str = "study", **more: Any) -> StudyRecord:
+    """Write the record of a study with this plan, without shards."""
+    how = {"title": f"The title of {key}", "rerun": f"graphbandits run {key}"}
+    record = StudyRecord.of([plan], key=key, **(how | more))
+    record.write(directory, [plan])
     return record
 
 
-def whole_store(path: Path, plan: Plan | None = None, size: int = 5) -> tuple[Store, Plan]:
-    """Return a store with one complete study, and its plan."""
+def whole_study(path: Path, plan: Plan | None = None, size: int = 5) -> tuple[Directory, Plan]:
+    """Return a directory with one complete study, and its plan."""
     plan = plan or a_plan()
-    store = Store.create(path)
-    put_study(store, {"": plan})
+    directory = Directory.create(path)
+    put_study(directory, plan)
     starts = range(0, plan.trials, size)
     for policy in plan.policies:
-        fill(store, plan, policy, *((at, min(size, plan.trials - at)) for at in starts))
-    return store, plan
+        fill(directory, plan, policy, *((at, min(size, plan.trials - at)) for at in starts))
+    return directory, plan
 
 
 def synthetic(name: str) -> Series:
@@ -147,28 +114,17 @@ def run_study(
     **more: Any,
 ) -> Study:
     """Run the plans in shards of a few trials, and write them with the record of a study."""
-    store = Store.create(place)
-    cells = []
+    directory, plans = Directory.create(place), []
     for cell in points:
         plan = cell.plan
         start, end = plan.first_trial, plan.first_trial + plan.trials
         blocks = [(i, min(shard, end - i)) for i in range(start, end, shard)]
-        series = {name: series_of(plan, name) for name in plan.policies}
         for name in plan.policies:
-            for first, trials in cell.there.get(name, blocks):
-                keys = Keys(plan.seed, first, trials)
-                store.write(series[name], plan.run_shard(name, keys), {})
-        cells.append(
-            {
-                "sweep": cell.sweep,
-                "point": dict(cell.point),
-                "name": "-".join(f"{n}-{v}" for n, v in cell.point.items()),
-                "cell": store.put_cell(*describe_cell(plan)),
-                "policies": {name: one.name for name, one in series.items()},
-                "lines": {name: cell.lines.get(name, name) for name in plan.policies},
-            }
-        )
-    record = study_record(key, points[0].plan, cells)
-    record |= {"title": f"The study {key}", "sweeps": [dict(one) for one in sweeps]}
-    store.put_study(key, record | more)
-    return Study.open(store, key)
+            fill(directory, plan, name, *cell.there.get(name, blocks))
+        lines = {name: cell.lines.get(name, name) for name in plan.policies}
+        plans.append(replace(plan, sweep=cell.sweep, point=cell.point, lines=lines))
+    how: dict[str, Any] = {"title": f"The study {key}", "rerun": f"graphbandits run {key}"}
+    how["sweeps"] = [SweepRecord(**one) for one in sweeps]
+    record = StudyRecord.of(plans, key=key, **(how | more))
+    record.write(directory, plans)
+    return Study(directory, record)

@@ -27,10 +27,10 @@ from helpers.reward_families import COMMON, FAMILIES, Family, write_plugin
 
 from graphbandits import Agent, Results, load_plugin, simulate
 from graphbandits.engine import Plan
-from graphbandits.engine.executors import DaskExecutor, ProcessExecutor
+from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.experiments import load_experiment, open_study
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Store
+from graphbandits.store import Directory
 
 GRAPH = "edges(1>2 2>3:0.5 3)"
 HORIZON, TRIALS, SHARD, SEED = 40, 96, 6, 5
@@ -213,7 +213,7 @@ def test_killed_run_of_a_plug_in_world_and_posterior_resumes(tmp_path: Path) -> 
 
 @pytest.mark.process
 def test_workers_give_the_bits_of_this_thread_for_every_family(tmp_path: Path) -> None:
-    """In processes of this machine and on a dask cluster, with a posterior of its own."""
+    """In processes, with a posterior of its own."""
     load_plugin(write_plugin(tmp_path / "mine.py"))
     models = [(given.world, given.other_posterior) for given in FAMILIES.values()]
     models += [(given.world, None) for given in FAMILIES.values()]
@@ -225,9 +225,8 @@ def test_workers_give_the_bits_of_this_thread_for_every_family(tmp_path: Path) -
     tasks = tasks_of(plans)
     expected = alone(tasks)
     assert len(expected) == 2 * len(COMMON) * len(models)
-    for executor in (ProcessExecutor(2), DaskExecutor("local", 2)):
-        with executor:
-            assert computed(executor, tasks) == expected
+    with ProcessExecutor(2) as executor:
+        assert computed(executor, tasks) == expected
 
 
 @pytest.mark.process
@@ -493,7 +492,7 @@ def test_stored_worlds_of_an_edited_plug_in_are_read_as_unknown(
     from graphbandits.experiments.run import run_plan
 
     run_plan(plans[0], tmp_path / "out", title="T", rerun="", bounds=False, workers=1)
-    assert Store.open(tmp_path / "out")
+    assert Directory.open(tmp_path / "out")
     file.write_text(file.read_text().replace("scale: float = 1.0", "size: float = 1.0"))
     load_plugin(file)
     (cell,) = open_study(tmp_path / "out").cells

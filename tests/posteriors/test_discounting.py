@@ -35,7 +35,6 @@ from graphbandits.store import simulate_plan
 from graphbandits.theory import audit, regret_bounds
 from graphbandits.theory.simulation_bounds import bounds_of
 from graphbandits.worlds import Bernoulli, as_posterior, as_world
-from graphbandits.worlds._storage import pack_models, unpack_models
 
 ARMS = 3
 Table = dict[str, Any]
@@ -513,16 +512,12 @@ def test_text_form_and_stored_form_have_the_discount(name: str) -> None:
 
 
 def test_models_with_a_discount_are_stored() -> None:
-    world = as_world("bernoulli", arms=2)
-    discounted_world = Bernoulli(BetaBernoulli.of(2, discount=0.9))
-    for one, posterior in (
-        (discounted_world, discounted_world.prior),
-        (world, BetaBernoulli.of(2, half_life=9.0)),
-    ):
-        arrays: Table = {}
-        restored, model = unpack_models(pack_models(one, posterior, arrays), arrays)
-        assert text_of(model) == text_of(posterior)
-        assert text_of(restored.prior) == text_of(one.prior)
+    for text in ("beta-bernoulli(discount=0.9)", "beta-bernoulli(half_life=9)"):
+        plan = Plan.of("ts-n", "bernoulli", "star", arms=2, posterior=text, horizon=2, trials=1)
+        settings = {"horizon": 2, "trials": 1, "seed": 0, "recording": plan.recording}
+        restored = Plan.unpack(plan.pack(), policies={}, **settings)
+        assert text_of(restored.posterior) == text_of(plan.posterior)
+        assert text_of(restored.world.prior) == "beta-bernoulli"
 
 
 def test_settings_name_the_discount() -> None:

@@ -9,10 +9,7 @@ from dataclasses import replace
 import pandas
 import polars
 import pytest
-from fixtures.make_results import make as make_results
-from fixtures.make_results import make_restricted
-from helpers.bad_input import refuses
-from helpers.made_up_results import made, old, random_regret
+from helpers.made_up_results import made, random_regret, recorded, recorded_eligible
 
 from graphbandits import Results, simulate
 from graphbandits.errors import InputError
@@ -38,7 +35,7 @@ def test_the_frame_holds_the_curves(results: Results) -> None:
 
 @pytest.mark.parametrize("table", SCHEMA)
 def test_frames_have_the_columns_of_the_schema(table: str) -> None:
-    results = make_restricted() if table == "eligible" else make_results()
+    results = recorded_eligible() if table == "eligible" else recorded()
     frame, other = results.to_pandas(table), results.to_polars(table)
     assert list(frame.columns) == other.columns == list(SCHEMA[table])
     assert frame.to_dict("list") == other.to_dict(as_series=False)
@@ -61,14 +58,15 @@ def test_the_long_frame_has_every_trial_and_round() -> None:
 
 
 def test_missing_tables_are_refused(results: Results) -> None:
-    with refuses(InputError, match="no table 'curves'"):
+    with pytest.raises(InputError, match="no table 'curves': did you mean 'curve'"):
         results.to_pandas("curves")
-    with refuses(InputError, match="these results have no table 'regret'"):
-        old().to_polars("regret")
-    with refuses(InputError):
-        old().to_pandas("graph")
+    summaries = {name: replace(one, regret=None) for name, one in results.policies.items()}
+    with pytest.raises(InputError, match=r"no table 'regret'; .*study\.results\(\)"):
+        replace(results, policies=summaries).to_polars("regret")
+    with pytest.raises(InputError, match="these results have no fixed graph"):
+        replace(results, graph=None).to_pandas("graph")
     uniform = replace(results, graph=Fixed(UniformFeedback(0.5, 5)))
-    with refuses(InputError):
+    with pytest.raises(InputError, match=r"use results\.graph\.feedback\.r"):
         uniform.to_pandas("graph")
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import networkx
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
-from helpers.made_up_results import same
 
 from graphbandits import Results, simulate
-from graphbandits.engine import RecordedObservations, Trajectories
+from graphbandits.engine import Trajectories
 from graphbandits.errors import InputError
 from graphbandits.results import concat, trajectory_tables
 
@@ -77,53 +75,6 @@ def test_batches_have_the_same_rows(
         parts = list(reader)
         assert len(parts) > 3
         assert expected.equals(type(expected).from_batches(parts))
-
-
-def test_saved_trajectories_are_the_same(results: Results, tmp_path: Path) -> None:
-    again = Results.load(results.save(tmp_path / "run"))
-    same(results, again)
-    for table in BOTH:
-        assert (
-            again.trajectories("ts-n")
-            .table(table)
-            .equals(results.trajectories("ts-n").table(table))
-        )
-        assert again.to_pandas(table).equals(results.to_pandas(table))
-
-
-def with_observations(results: Results, seen: RecordedObservations) -> Results:
-    held = Trajectories(observations=seen)
-    policies = {n: replace(p, trajectories=held) for n, p in results.policies.items()}
-    return replace(results, policies=policies)
-
-
-def test_weights_and_trials_without_observations_are_saved(
-    results: Results, tmp_path: Path
-) -> None:
-    def seen(counts: list[int], weight: list[float]) -> RecordedObservations:
-        size = sum(counts)
-        return RecordedObservations(
-            np.concatenate([[0], np.cumsum(counts)]),
-            np.ones(size, np.int32),
-            np.arange(size, dtype=np.int32) % np.int32(3),
-            np.linspace(0.0, 1.0, size),
-            np.array(weight) if weight else None,
-        )
-
-    weighted, some, none = [0, 2, 0, 1, 0, 1, 0], [0, 0, 0, 0, 0, 0, 1], [0] * 7
-    for number, counts in enumerate((weighted, some, none)):
-        given = with_observations(
-            results, seen(counts, [1.0, 0.5, 2.0, 1.0] if counts is weighted else [])
-        )
-        again = Results.load(given.save(tmp_path / str(number)))
-        same(given, again)
-        found = again["ts-n"].trajectories
-        assert found is not None
-        assert found.action is None
-        assert found.observations is not None
-        assert np.diff(found.observations.start).tolist() == counts
-        assert (found.observations.weight is None) == (counts is not weighted)
-        assert again.trajectories("ts-n").table("observations").num_rows == sum(counts)
 
 
 def test_unknown_trials_policies_and_tables_are_refused(results: Results) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable
@@ -11,46 +12,37 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.bad_input import refuses
-from helpers.stores import a_plan, a_shard, files_in, put_study, synthetic
+from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphbandits.engine import Plays, Ratios, Shard
-from graphbandits.errors import InputError
-from graphbandits.store import DamagedShardError, ShardFile, Store
-from graphbandits.store.directory import ShardIndex
-from graphbandits.store.maintenance import Finding, gc, verify
-
-
-def wrong(store: Store) -> list[Finding]:
-    return [finding for finding in verify(store) if finding.wrong]
+from graphbandits.engine import Plan, Plays, Ratios, Shard, Task
+from graphbandits.errors import InputError, InputWarning
+from graphbandits.store import DamagedShardError, Directory, ShardFile
+from graphbandits.store.record import read_record
+from graphbandits.store.verify import verify
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "store")
+def store(tmp_path: Path) -> Directory:
+    return Directory.create(tmp_path / "store")
 
 
 @pytest.mark.parametrize("how", ["zero", "short", "long", "other"])
-def test_changed_shard_is_never_read(store: Store, how: str) -> None:
+def test_changed_shard_is_never_read(store: Directory, how: str) -> None:
     file = store.write(synthetic("a"), a_shard(0, 4), {})
     path = store.path_of(file)
     data = path.read_bytes()
     changed = {"zero": b"", "short": data[:-1], "long": data + b"\0", "other": b"x" * len(data)}
     path.write_bytes(changed[how])
-    with refuses(
-        DamagedShardError, match="is damaged: its sha256 differs from the one in its name"
-    ) as error:
+    with pytest.raises(DamagedShardError, match=f"{re.escape(str(path))} is damaged .*run the"):
         store.read(file)
-    assert error.value.file == file
-    assert str(path) in str(error.value)
 
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_flipped_bit_anywhere_is_noticed(tmp_path_factory, data) -> None:
-    store = Store.create(tmp_path_factory.mktemp("flip"))
+    store = Directory.create(tmp_path_factory.mktemp("flip"))
     file = store.write(synthetic("a"), a_shard(0, 3), {})
     path = store.path_of(file)
     content = bytearray(path.read_bytes())
@@ -61,7 +53,7 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path_factory, data) -> None:
 
 
 @pytest.mark.parametrize("to", ["other trials", "fewer trials", "other series"])
-def test_a_renamed_shard_is_noticed(store: Store, to: str) -> None:
+def test_a_renamed_shard_is_noticed(store: Directory, to: str) -> None:
     file = store.write(synthetic("a"), a_shard(10, 4), {})
     store.write(synthetic("b"), a_shard(0, 1), {})
     renamed = {
@@ -71,21 +63,21 @@ def test_a_renamed_shard_is_noticed(store: Store, to: str) -> None:
     }[to]
     os.replace(store.path_of(file), store.path_of(renamed))
     assert renamed in store.shards(renamed.series)
-    with refuses(DamagedShardError):
+    with pytest.raises(DamagedShardError, match="its trials are not those in its name"):
         store.read(renamed)
-    (found,) = wrong(store)
+    (found,) = verify(store)
     assert found.path == store.path_of(renamed)
 
 
-def written_as(store: Store, data: bytes, trials: int = 2) -> ShardFile:
+def written_as(store: Directory, data: bytes, trials: int = 2) -> ShardFile:
     """Write any content to a file with a valid name."""
     file = ShardFile(synthetic("a").name, 0, trials, hashlib.sha256(data).hexdigest())
-    store.describe(synthetic("a"))
+    store.path_of(file).parent.mkdir(parents=True, exist_ok=True)
     store.path_of(file).write_bytes(data)
     return file
 
 
-def test_foreign_content_under_a_valid_name_is_noticed(store: Store) -> None:
+def test_foreign_content_under_a_valid_name_is_noticed(store: Directory) -> None:
     shard = a_shard(0, 2)
     facts = {"series": synthetic("a").name}
     bad = {
@@ -98,34 +90,27 @@ def test_foreign_content_under_a_valid_name_is_noticed(store: Store) -> None:
     for data in bad.values():
         with pytest.raises(DamagedShardError):
             store.read(written_as(store, data))
-    assert len(wrong(store)) == len(bad)
+    assert len(verify(store)) == len(bad) + 1  # and the identity is missing
 
 
-def test_other_rounds_than_expected_are_noticed(store: Store) -> None:
+def test_other_rounds_than_expected_are_noticed(store: Directory) -> None:
     file = store.write(synthetic("a"), a_shard(0, 2, rounds=3), {})
     assert store.read(file, rounds=3).trials == 2
-    with refuses(DamagedShardError, match="has 3 recorded rounds, not 4"):
+    with pytest.raises(DamagedShardError, match="it has 3 rounds, not 4"):
         store.read(file, rounds=4)
 
 
-def test_removed_shard_can_be_written_again(store: Store) -> None:
-    file = store.write(synthetic("a"), a_shard(0, 2), {})
-    store.path_of(file).unlink()
-    with refuses(DamagedShardError):
-        store.read(file)
-    assert store.set_aside(file) is None
-
-
-def test_damaged_shard_is_set_aside_and_written_again(store: Store) -> None:
-    shard = a_shard(0, 2)
-    file = store.write(synthetic("a"), shard, {})
-    store.path_of(file).write_bytes(b"broken")
-    aside = store.set_aside(file)
-    assert aside is not None
-    assert aside.read_bytes() == b"broken"
-    assert store.shard_index(file.series, 2) == ShardIndex((), ((0, 2),))
-    assert store.write(synthetic("a"), shard, {}) == file
-    assert (store.read(file).regret == shard.regret).all()
+def test_a_run_removes_damaged_shards_and_counts_them_as_missing(store: Directory) -> None:
+    plan = a_plan()
+    lost, kept = fill(store, plan, "ts-n", (0, 6), (6, 6))
+    store.path_of(lost).write_bytes(b"broken")
+    task = Task(plan, "ts-n", 0, 12)
+    assert store.missing(task) == ()
+    with pytest.warns(InputWarning, match="its sha256 differs .*; it is computed again"):
+        store.remove_damaged(task)
+    assert store.missing(task) == ((0, 6),)
+    assert store.shards(kept.series) == [kept]
+    assert fill(store, plan, "ts-n", (0, 6)) == [lost]
 
 
 def test_inconsistent_tables_are_refused() -> None:
@@ -150,7 +135,7 @@ def test_inconsistent_tables_are_refused() -> None:
         ("trial", [0, 2]),
         ("played", [[0, 1], []]),
     ):
-        with refuses(ValueError):
+        with pytest.raises(ValueError, match=r"its (trials|numbers of plays)"):
             Shard.from_parquet(changed(column, values))
 
 
@@ -164,152 +149,140 @@ def test_inconsistent_tables_are_refused() -> None:
         "null",
         '{"format": "1"}',
         '{"format": true}',
-        '{"format": 0}',
         '{"made_by": "me"}',
         "[" * 10**5,
         "\udcff",
     ],
     ids=lambda text: ascii(text[:20]),
 )
-@pytest.mark.parametrize("how", [Store.create, Store.open])
+@pytest.mark.parametrize("how", [Directory.create, Directory.open])
 def test_a_damaged_manifest_is_named(tmp_path: Path, text: str, how: Callable) -> None:
-    path = tmp_path / "store.json"
+    path = tmp_path / "study.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with refuses(InputError, match="is not the manifest of a store, or is damaged: if"):
+    with pytest.raises(InputError, match=r"study.json is damaged: delete it and run"):
         how(tmp_path)
 
 
-@pytest.mark.parametrize("how", [Store.create, Store.open])
-def test_a_store_of_a_newer_format_is_refused_and_not_changed(
-    tmp_path: Path, how: Callable
-) -> None:
-    (tmp_path / "store.json").write_text('{"format": 2, "layout": "other"}')
-    with refuses(
-        InputError, match="is a store of format 2, but this version of graphbandits reads"
+@pytest.mark.parametrize("how", [Directory.create, Directory.open])
+def test_another_format_is_refused_and_not_changed(tmp_path: Path, how: Callable) -> None:
+    (tmp_path / "study.json").write_text('{"format": 2, "layout": "other"}')
+    with pytest.raises(
+        InputError, match=r"has studies of format 2, but .* reads format 1: use the"
     ):
         how(tmp_path)
-    assert list(files_in(tmp_path)) == ["store.json"]
+    assert list(files_in(tmp_path)) == ["study.json"]
 
 
-def test_paths_without_a_store_are_refused(tmp_path: Path) -> None:
-    with refuses(InputError, match=r"is not a store: it has no store\.json"):
-        Store.open(tmp_path)
-    with refuses(InputError, match="is not a store: the directory does not exist"):
-        Store.open(tmp_path / "nowhere")
+def test_paths_without_studies_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no studies: it has no study\.json; give the output"):
+        Directory.open(tmp_path)
+    with pytest.raises(InputError, match="has no studies: the directory does not exist"):
+        Directory.open(tmp_path / "nowhere")
     (tmp_path / "file").write_text("mine")
-    with refuses(InputError):
-        Store.open(tmp_path / "file")
-    with refuses(InputError):
-        Store.create(tmp_path / "file")
-    (tmp_path / "below").mkdir()
-    (tmp_path / "below" / "store.json").mkdir()
-    with refuses(InputError):
-        Store.create(tmp_path / "below")
+    with pytest.raises(InputError, match=r"cannot write .*file: File exists"):
+        Directory.create(tmp_path / "file")
 
 
-@pytest.mark.parametrize("name", ["shards", "studies", "cells", "running"])
-def test_file_instead_of_a_directory_is_reported(store: Store, name: str) -> None:
+@pytest.mark.parametrize("name", ["shards", "studies", "problems"])
+def test_file_instead_of_a_directory_is_reported(store: Directory, name: str) -> None:
     (store.path / name).write_text("mine")
     attempts: dict[str, Callable[[], object]] = {
         "shards": lambda: store.write(synthetic("a"), a_shard(0, 1), {}),
         "studies": lambda: store.put_study("a", {}),
-        "cells": lambda: store.put_cell({}, {}),
-        "running": lambda: store.mark_active().__enter__(),
+        "problems": lambda: store.put_problem(b""),
     }
-    advice = f"{re.escape(str(store.path / name))} is not a directory, .*: move it elsewhere, and"
-    with pytest.raises(InputError, match=advice):
+    with pytest.raises(InputError, match=f"cannot write .*{name}.*: (File exists|Not a directory)"):
         attempts[name]()
-    listed: dict[str, Callable[[], object]] = {
-        "shards": lambda: store.shards("0" * 64),
-        "studies": store.studies,
-    }
-    if name in listed:
-        with pytest.raises(InputError, match=advice):
-            listed[name]()
+    with pytest.raises(InputError, match=f"cannot list .*{name}: Not a directory"):
+        verify(store)
 
 
-def test_directory_with_the_name_of_a_shard_is_reported(store: Store) -> None:
-    """The trials count as missing; other shards can be written."""
-    lost, kept = (store.write(synthetic("a"), a_shard(first, 2), {}) for first in (0, 2))
-    path = store.path_of(lost)
-    path.unlink()
-    path.mkdir()
-    (path / "thesis.tex").write_text("mine")
-    assert store.shard_index(lost.series, 4) == ShardIndex((kept,), ((0, 2),))
-    assert [(one.path, one.advice) for one in wrong(store)] == [(path, "move it elsewhere")]
-    with pytest.raises(InputError, match=f"cannot write .*{lost.name}: it is a directory; move it"):
-        store.write(synthetic("a"), a_shard(0, 2), {})
-    put_study(store, {"": a_plan()})
-    assert {one.path for one in gc(store)} == {store.path_of(kept), path.with_name("series.json")}
-    assert (path / "thesis.tex").read_text() == "mine"
-
-
-def test_cells_are_named_by_their_content_and_repaired(store: Store) -> None:
-    arrays = {"graph/matrix": np.arange(4.0)}
-    name = store.put_cell({"rounds": [1, 2]}, arrays)
-    path = store.path / "cells" / f"{name}.npz"
+def test_problems_are_named_by_their_content_and_repaired(store: Directory) -> None:
+    plan = a_plan()
+    put_study(store, plan)
+    path = store.path / "problems" / f"{plan.problem}.npz"
     before = path.stat().st_ino
-    assert store.put_cell({"rounds": [1, 2]}, arrays) == name
+    put_study(store, plan)
     assert path.stat().st_ino == before
-    assert store.put_cell({"rounds": [1, 3]}, arrays) != name
+    assert (
+        Plan.unpack(
+            store.problem(plan.problem), policies={}, horizon=1, trials=1, seed=0, recording=None
+        ).problem
+        == plan.problem
+    )
     path.write_bytes(path.read_bytes()[:-3])
-    with refuses(InputError):
-        store.cell(name)
-    store.put_cell({"rounds": [1, 2]}, arrays)
-    meta, found = store.cell(name)
-    assert meta == {"rounds": [1, 2]}
-    assert (found["graph/matrix"] == arrays["graph/matrix"]).all()
+    with pytest.raises(InputError, match="npz is damaged: run the experiment again"):
+        store.problem(plan.problem)
+    assert [one.path for one in verify(store)] == [path]
+    put_study(store, plan)
+    assert not verify(store)
     path.unlink()
-    with refuses(InputError):
-        store.cell(name)
+    with pytest.raises(InputError, match="npz is missing: run the experiment again"):
+        store.problem(plan.problem)
+    assert [one.path for one in verify(store)] == [path]
 
 
-def test_files_of_a_newer_format_are_not_overwritten(store: Store) -> None:
-    store.put_study("density", {"format": 2, "new": 1})
-    before = files_in(store.path)
-    with refuses(
-        InputError, match="has format 2, but this version of graphbandits writes format 1"
-    ):
-        store.put_study("density", {"format": 1})
-    assert files_in(store.path) == before
-    store.put_study("density", {"format": 2})  # a later version may do this
-    assert store.study("density") == {"format": 2}
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda record: [], "Input should be an object"),
+        (lambda record: record | {"new": 1}, "new: Extra inputs are not permitted"),
+        (lambda record: record | {"key": "other"}, "its key is 'other'"),
+        (lambda record: record | {"trials": 0}, "trials: .*greater than or equal to 1"),
+        (lambda record: record | {"points": []}, "points: List should have at least 1 item"),
+        (
+            lambda record: record | {"points": [record["points"][0] | {"problem": "../x"}]},
+            "problem",
+        ),
+        (
+            lambda record: record | {"points": [record["points"][0] | {"sweep": 0}]},
+            "point 1 refers",
+        ),
+    ],
+)
+def test_a_damaged_record_is_named_and_replaced_by_a_run(
+    store: Directory, change: Callable, reason: str
+) -> None:
+    put_study(store, a_plan())
+    path = store.path / "studies" / "study.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(InputError, match=f"study.json is damaged .*{reason}"):
+        read_record(store, "study")
+    assert [one.path for one in verify(store)] == [path]
+    put_study(store, a_plan())
+    assert read_record(store, "study").trials == 12
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "new"}', '{"format": 1}'])
-def test_damaged_record_is_rewritten(store: Store, text: str) -> None:
-    store.put_study("density", {"format": 1})
-    (store.path / "studies" / "density.json").write_text(text)
-    store.put_study("density", {"format": 1, "again": True})
-    assert store.study("density") == {"format": 1, "again": True}
-
-
-def test_damaged_description_of_a_series_is_rewritten(store: Store) -> None:
-    file = store.write(synthetic("a"), a_shard(0, 1), {})
-    path = store.path_of(file).with_name("series.json")
+def test_damaged_identity_of_a_series_is_rewritten(store: Directory) -> None:
+    plan = a_plan()
+    (file,) = fill(store, plan, "ts-n", (0, 5))
+    path = store.path_of(file).with_name("identity.json")
     path.write_text("{}")
-    assert [finding.path for finding in wrong(store)] == [path]
-    Store.open(store.path).describe(synthetic("a"))
-    assert not wrong(store)
+    assert [finding.path for finding in verify(store)] == [path]
+    Directory.open(store.path).remove_damaged(Task(plan, "ts-n", 0, 5))
+    assert not verify(store)
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", ".hidden", "a/b", "a\\b", "a\0b"])
-def test_keys_of_studies_are_names_of_files(store: Store, key: str) -> None:
-    with refuses(InputError):
-        store.put_study(key, {})
-    with refuses(InputError):
-        store.study(key)
+def test_keys_of_studies_are_names_of_files(store: Directory, key: str) -> None:
+    for attempt in (lambda: store.put_study(key, {}), lambda: store.study(key)):
+        with pytest.raises(InputError, match="must be a valid file name"):
+            attempt()
 
 
-def test_invalid_studies_are_refused(store: Store) -> None:
-    for record in ({"a": float("nan")}, {"a": object()}):
-        with refuses(InputError):
-            store.put_study("a", record)
-    assert store.studies() == []
-    store.put_study("density", {"format": 1})
-    with refuses(InputError):
+def test_unknown_studies_are_refused(store: Directory) -> None:
+    store.put_study("density", {})
+    with pytest.raises(InputError, match=r"no study 'densty' in .*did you mean 'density'"):
         store.study("densty")
-    for text in ("", "[]", '{"format": ', "\xff"):
-        (store.path / "studies" / "density.json").write_text(text, "latin-1")
-        with refuses(InputError):
-            store.study("density")
+
+
+def test_trials_with_other_numbers_in_two_files_are_found(store: Directory) -> None:
+    one = store.write(synthetic("a"), a_shard(0, 4), {"cpu": "znver3"})
+    store.write(synthetic("a"), a_shard(2, 4), {"cpu": "znver3"})
+    assert not verify(store)
+    other = store.write(synthetic("a"), a_shard(3, 2, seed=1), {"cpu": "skylake"})
+    (found,) = verify(store)
+    assert found.path == store.path_of(other)
+    assert re.match(
+        rf"trial 3 has other numbers than in {one.name} .*skylake and znver3", found.problem
+    )

@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import SRC, TESTS
-from helpers.bad_input import refuses
-from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_store
+from helpers.stores import a_plan, a_shard, files_in, fill, put_study, synthetic, whole_study
 
 from graphbandits import _io
-from graphbandits.engine.provenance import series_of
+from graphbandits.engine.identity import series_of
 from graphbandits.errors import InputError
-from graphbandits.store import ShardFile, Store, simulate_plan
+from graphbandits.experiments import Study
+from graphbandits.store import Directory, ShardFile, simulate_plan
 from graphbandits.store.directory import ShardIndex
-from graphbandits.store.maintenance import Finding, gc, verify
+from graphbandits.store.verify import verify
 
 pytestmark = pytest.mark.process
 
@@ -43,13 +43,9 @@ def python(code: str, *args: object, check: bool = True) -> subprocess.Completed
     )
 
 
-def wrong(store: Store) -> list[Finding]:
-    return [finding for finding in verify(store) if finding.wrong]
-
-
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "store")
+def store(tmp_path: Path) -> Directory:
+    return Directory.create(tmp_path / "store")
 
 
 def test_manifest_written_by_a_concurrent_process_is_kept(tmp_path: Path, monkeypatch) -> None:
@@ -58,15 +54,13 @@ def test_manifest_written_by_a_concurrent_process_is_kept(tmp_path: Path, monkey
 
     def late(handle: int) -> None:
         before(handle)
-        if not (tmp_path / "store.json").exists():
-            (tmp_path / "store.json").write_text('{"format": 2}')
+        if not (tmp_path / "study.json").exists():
+            (tmp_path / "study.json").write_text('{"format": 2}')
 
     monkeypatch.setattr(os, "fsync", late)
-    with refuses(
-        InputError, match="is a store of format 2, but this version of graphbandits reads"
-    ):
-        Store.create(tmp_path)
-    assert files_in(tmp_path) == {"store.json": b'{"format": 2}'}
+    with pytest.raises(InputError, match="has studies of format 2"):
+        Directory.create(tmp_path)
+    assert files_in(tmp_path) == {"study.json": b'{"format": 2}'}
 
 
 def test_manifest_is_written_without_hard_links(tmp_path: Path, monkeypatch) -> None:
@@ -74,12 +68,12 @@ def test_manifest_is_written_without_hard_links(tmp_path: Path, monkeypatch) -> 
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
     monkeypatch.setattr(os, "link", refuse)
-    Store.create(tmp_path)
-    assert list(files_in(tmp_path)) == ["store.json"]
-    assert not _io.write_new(tmp_path / "store.json", b"later")
+    Directory.create(tmp_path)
+    assert list(files_in(tmp_path)) == ["study.json"]
+    assert not _io.write_new(tmp_path / "study.json", b"later")
 
 
-def test_simulated_full_disk_keeps_the_store(store: Store, monkeypatch) -> None:
+def test_simulated_full_disk_keeps_the_store(store: Directory, monkeypatch) -> None:
     kept = store.write(synthetic("a"), a_shard(0, 2), {})
     before = files_in(store.path)
 
@@ -90,10 +84,9 @@ def test_simulated_full_disk_keeps_the_store(store: Store, monkeypatch) -> None:
     for attempt in (
         lambda: store.write(synthetic("a"), a_shard(2, 2), {}),
         lambda: store.put_study("a", {}),
-        lambda: store.put_cell({}, {}),
-        lambda: store.mark_active().__enter__(),
+        lambda: store.put_problem(b""),
     ):
-        with refuses(InputError):
+        with pytest.raises(InputError, match=r"the disk is full .*no data is lost"):
             attempt()
     assert files_in(store.path) == before
     assert store.read(kept).trials == 2
@@ -115,8 +108,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_full_disk_keeps_the_store(small_disk: Path) -> None:
-    store = Store.create(small_disk / "store")
-    put_study(store, {"": a_plan()})
+    store = Directory.create(small_disk / "store")
+    put_study(store, a_plan())
     written: list[ShardFile] = []
 
     def write_on() -> None:
@@ -129,11 +122,12 @@ def test_full_disk_keeps_the_store(small_disk: Path) -> None:
         write_on()
     assert written
     assert store.shards(synthetic("a").name) == written
-    assert not wrong(store)
+    assert not verify(store)
     assert [path.name for path in store.path.rglob(".*")] == []
-    # gc works on a full disk and frees space
-    removed = gc(store)
-    assert {one.path.name for one in removed} == {*(f.name for f in written), "series.json"}
+    # studies can be removed on a full disk
+    Study.open(store, "study").remove()
+    assert list(files_in(store.path)) == ["study.json"]
+    store = Directory.open(store.path)
     first = store.write(synthetic("a"), a_shard(0, 50, rounds=40), {})
     assert first == written[0]
 
@@ -142,26 +136,22 @@ CLOSED = """
     import sys
     from pathlib import Path
     from graphbandits.errors import InputError
-    from graphbandits.store import Store
-    from graphbandits.store.maintenance import gc
-    from helpers.privileges import unprivileged
+    from graphbandits.store import Directory
     from helpers.stores import a_shard, synthetic
-    closed = unprivileged(read=True)
-    closed.__enter__()
-    store = Store.open(sys.argv[1])
+    import pandas, pyarrow.parquet  # now, because that user may not be able to read them
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    store = Directory.open(sys.argv[1])
     file = store.shards(synthetic("a").name)[0]
     assert store.read(file).trials == 2
-    assert store.other_processes() == []
     for attempt in (
-        lambda: Store.create(sys.argv[1]),
-        lambda: Store.create(Path(sys.argv[1], "below")),
+        lambda: Directory.create(sys.argv[1]),
+        lambda: Directory.create(Path(sys.argv[1], "below")),
         lambda: store.write(synthetic("a"), a_shard(2, 2), {}),
         lambda: store.write(synthetic("b"), a_shard(2, 2), {}),
         lambda: store.put_study("a", {}),
-        lambda: store.put_cell({}, {}),
-        lambda: store.set_aside(file),
-        lambda: store.mark_active().__enter__(),
-        lambda: gc(store),
+        lambda: store.put_problem(b""),
+        lambda: store.remove("study", []),
     ):
         try:
             attempt()
@@ -172,8 +162,8 @@ CLOSED = """
 """
 
 
-def test_unwritable_directory_is_reported(store: Store) -> None:
-    put_study(store, {"": a_plan()})
+def test_unwritable_directory_is_reported(store: Directory) -> None:
+    put_study(store, a_plan())
     file = store.write(synthetic("a"), a_shard(0, 2), {})
     folder = store.path
     for place in (*folder.rglob("*"), folder):
@@ -183,7 +173,7 @@ def test_unwritable_directory_is_reported(store: Store) -> None:
     finally:
         for place in (folder, *folder.rglob("*")):
             place.chmod(0o755 if place.is_dir() else 0o644)
-    assert len(lines) == 9
+    assert len(lines) == 7
     for line in lines:
         assert line.startswith("cannot write")
         assert "Permission denied; make it writable, or choose another path" in line
@@ -193,18 +183,18 @@ def test_unwritable_directory_is_reported(store: Store) -> None:
 WRITER = """
     import sys, time
     from pathlib import Path
-    from graphbandits.store import Store
+    from graphbandits.store import Directory
     from helpers.stores import a_shard, synthetic
     folder, number = Path(sys.argv[1]), int(sys.argv[2])
     Path(f"{folder}.ready-{number}").touch()
     while not Path(f"{folder}.go").exists():
         time.sleep(0.001)
-    store = Store.create(folder)
+    store = Directory.create(folder)
     for first in range(0, 400, 10):
         store.write(synthetic("both"), a_shard(first, 10), {"cpu": "x"})
         store.write(synthetic(f"own {number}"), a_shard(first, 10), {"cpu": "x"})
-        store.put_study("both", {"format": 1, "by": number})
-        store.put_cell({"the": "same"}, {})
+        store.put_study("both", {"by": number})
+        store.put_problem(b"the same")
 """
 
 
@@ -218,71 +208,65 @@ def test_two_processes_write_the_same_and_different_shards_at_once(tmp_path: Pat
     Path(f"{folder}.go").touch()
     for thread in threads:
         thread.join()
-    store = Store.open(folder)
+    store = Directory.open(folder)
     for name in ("both", "own 0", "own 1"):
-        cover = store.shard_index(synthetic(name).name, 400)
+        cover = store.index(synthetic(name).name, 400)
         assert not cover.gaps
         assert len(store.shards(synthetic(name).name)) == 40
         for file in cover.used:
             assert (store.read(file).regret == a_shard(file.first, 10).regret).all()
     assert store.study("both")["by"] in (0, 1)
-    assert len(list(folder.glob("cells/*"))) == 1
+    assert len(list(folder.glob("problems/*"))) == 1
     assert list(folder.rglob(".*")) == []
 
 
 KILLED = """
     import os, signal, sys
     from graphbandits.engine import Plan
-    from graphbandits.store import Store
+    from graphbandits.store import Directory
     from helpers.stores import a_plan, fill
-    store = Store.open(sys.argv[1])
+    store = Directory.open(sys.argv[1])
     replace = os.replace
     def killing(source, target):
         if str(target).endswith(".parquet"):
             os.kill(os.getpid(), signal.SIGKILL)
         replace(source, target)
     os.replace = killing
-    with store.mark_active():
-        fill(store, a_plan(), "ts-n", (5, 5))
+    fill(store, a_plan(), "ts-n", (5, 5))
 """
 
 
 def test_kill_between_writing_and_renaming_a_shard(tmp_path: Path) -> None:
     plan = a_plan()
-    store = Store.create(tmp_path)
-    put_study(store, {"": plan})
+    store = Directory.create(tmp_path)
+    put_study(store, plan)
     fill(store, plan, "ts-n", (0, 5))
     ended = python(KILLED, tmp_path, check=False)
     assert ended.returncode == -signal.SIGKILL
     series = series_of(plan, "ts-n").name
     (left,) = (tmp_path / "shards" / series).glob(".*.parquet-*")
     assert left.stat().st_size > 0
-    assert store.shard_index(series, 12) == ShardIndex(tuple(store.shards(series)), ((5, 7),))
-    found = list(verify(store))
-    assert not any(finding.wrong for finding in found)
-    assert left in [finding.path for finding in found]
-    assert any(finding.path.parent.name == "running" for finding in found)
+    assert store.index(series, 12) == ShardIndex(tuple(store.shards(series)), ((5, 7),))
+    assert not verify(store)
 
     # the run resumes, and the store is complete
     for policy in plan.policies:
-        for first, trials in store.shard_index(series_of(plan, policy).name, 12).gaps:
+        for first, trials in store.index(series_of(plan, policy).name, 12).gaps:
             fill(store, plan, policy, (first, trials))
-    removed = gc(store)
-    assert left in [one.path for one in removed]
-    assert not list(verify(store))
-    assert list(tmp_path.rglob(".*")) == []
+    assert not verify(store)
+    assert left.exists()
     whole = simulate_plan(plan, progress=False)
-    regret = [store.read(file).regret for file in store.shard_index(series, 12).used]
+    regret = [store.read(file).regret for file in store.index(series, 12).used]
     assert (np.concatenate(regret) == whole["ts-n"].regret).all()
 
 
 def test_shards_of_two_sizes_are_combined(
     tmp_path: Path,
 ) -> None:
-    store, plan = whole_store(tmp_path, size=5)
+    store, plan = whole_study(tmp_path, size=5)
     fill(store, plan, "ts-n", (0, 8), (8, 4))
     series = series_of(plan, "ts-n").name
-    assert [(f.first, f.trials) for f in store.shard_index(series, 12).used] == [(0, 8), (8, 4)]
-    assert store.shard_index(series, 20).gaps == ((12, 8),)
-    assert store.shard_index(series, 10).gaps == ()
-    assert not wrong(store)
+    assert [(f.first, f.trials) for f in store.index(series, 12).used] == [(0, 8), (8, 4)]
+    assert store.index(series, 20).gaps == ((12, 8),)
+    assert store.index(series, 10).gaps == ()
+    assert not verify(store)

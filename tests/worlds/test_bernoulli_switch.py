@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.bad_input import refuses
 
+from graphbandits._serialization import pack_plugin, unpack_plugin
 from graphbandits._types import Floats
 from graphbandits.engine import Plan
 from graphbandits.engine.loop import run_block
@@ -22,7 +23,6 @@ from graphbandits.store import simulate_plan
 from graphbandits.theory import audit
 from graphbandits.theory.simulation_bounds import CHANGING_MEANS, bounds_of, why_no_bounds
 from graphbandits.worlds import Bernoulli, BernoulliSwitch, as_world
-from graphbandits.worlds._storage import pack_models, unpack_models
 
 TEXT = "bernoulli-switch(changes=[11, 21], fixed=[[0.1, 0.6], [0.9, 0.6], [0.2, 0.3]])"
 
@@ -111,11 +111,11 @@ def test_text_and_stored_form() -> None:
     for text in (TEXT, "bernoulli-switch(a=2.0, changes=[7])"):
         world = as_world(text, arms=2)
         arrays: dict[str, Any] = {}
-        restored, prior = unpack_models(pack_models(world, world.prior, arrays), arrays)
+        restored = unpack_plugin(pack_plugin(world, arrays, "world"), arrays)
         keys = Keys(5, 2, 3)
         theta = world.means(keys)
         assert type(restored) is BernoulliSwitch
-        assert text_of(prior) == text_of(world.prior)
+        assert text_of(restored.prior) == text_of(world.prior)
         for t in (1, 7, 11, 25):
             now: Any = [w.means_at(theta, keys, t) for w in (world, restored)]  # type: ignore[attr-defined]
             assert (now[0] == now[1]).all()

@@ -20,7 +20,7 @@ from graphbandits.cli.precompile_command import precompile
 from graphbandits.cli.recommend_command import recommend
 from graphbandits.cli.run_commands import reproduce, run, simulate
 from graphbandits.cli.serve_command import serve
-from graphbandits.cli.store_commands import compare, report, store
+from graphbandits.cli.store_commands import report, store
 from graphbandits.cli.token_commands import token
 from graphbandits.errors import GraphBanditsError, InputWarning
 
@@ -116,7 +116,7 @@ def _root(
 
 
 for command in (
-    *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, compare, report),
+    *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, report),
     *(evaluate, precompile, serve, demo),
 ):
     app.command(command.__name__.rstrip("_"))(command)

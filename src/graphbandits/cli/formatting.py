@@ -12,15 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from graphbandits.experiments.study_comparison import ProblemComparison
     from graphbandits.report import SimulationEntry, SweepEntry
     from graphbandits.results import Difference, Judgement, PublishedComparison, Results
     from graphbandits.theory import BoundVerdict
 
 #: Spaces between the columns of a table.
 GAP = 2
-#: Marks of a policy in comparison with the reference.
-MARKS = {"better": "<", "worse": ">", "no clear difference": "=", "unknown": "?"}
 
 
 def print_json(value: Any) -> None:
@@ -162,32 +159,6 @@ def published_table(comparisons: Sequence[PublishedComparison], source: str) -> 
     return table
 
 
-def comparison_table(comparison: ProblemComparison, title: str) -> Table:
-    """Return a table of policies, lowest regret first, with differences from best or reference.
-
-    ~ marks a difference of independent means.
-    """
-    rows = comparison.rows
-    unequal_trials = len({row.trials for row in rows}) > 1
-    numbers = [
-        "regret",
-        "95% interval",
-        *(["trials"] if unequal_trials else ["median", "95% quantile"]),
-    ]
-    if comparison.against is not None:
-        paired = ", paired" if all(row.paired for row in rows) else ""
-        against = comparison.against if comparison.reference else "the best"
-        numbers.append(f"vs {against}{paired}")
-    table = plain_table(title, ["policy"], numbers)
-    for row in rows:
-        cells = [mean_text(row.mean), interval_text(row.low, row.high, sign="")]
-        cells += [str(row.trials)] if unequal_trials else [f"{row.median:.2f}", f"{row.q95:.2f}"]
-        if row.difference is not None:
-            cells.append(f"{'' if row.paired else '~'}{difference_text(row.difference)}")
-        table.add_row(row.policy, *cells)
-    return table
-
-
 def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
     """Return tables of means (standard errors): one row per value, one column per policy.
 
@@ -201,22 +172,6 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
             + mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
             for name, one in found.policies.items()
         }
-    return _split_by_width(rows, title, label, width)
-
-
-def comparison_tables(
-    comparisons: Mapping[Any, ProblemComparison], title: str, label: str, width: int
-) -> list[Table]:
-    """Return tables of means (standard errors) with the marks of ``MARKS``."""
-    rows: dict[Any, dict[str, str]] = {}
-    for value, comparison in comparisons.items():
-        rows[value] = {}
-        for row in comparison.rows:
-            mark = MARKS.get(row.verdict, "")
-            if not comparison.reference:
-                mark = "*" if row is comparison.rows[0] else mark.replace(">", "")
-            mean = mean_text(row.mean, row.standard_error)
-            rows[value][row.policy] = f"{mark}{'' if row.paired else '~'}{mean}"
     return _split_by_width(rows, title, label, width)
 
 

@@ -92,8 +92,7 @@ Cluster = Annotated[
     str | None,
     option(
         "ADDRESS",
-        "Run on a dask.distributed cluster: address of the scheduler, such as tcp://host:8786, "
-        "or 'local' to start a cluster on this machine.",
+        "Run on a dask.distributed cluster: address of the scheduler, such as tcp://host:8786.",
     ),
 ]
 Plugin = Annotated[

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from contextlib import nullcontext, redirect_stdout
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +17,8 @@ from graphbandits.cli import formatting, options
 from graphbandits.cli.formatting import (
     count,
     duration,
-    file_size,
     plain_table,
+    print_entry,
     print_line,
     print_table,
     print_text,
@@ -23,12 +27,59 @@ from graphbandits.cli.options import flag, load, number, option
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
-    from graphbandits.experiments.run import DryRun
+    from graphbandits.experiments import Study
 
 #: Largest number of rows in the table of a dry run; the middle of a longer table is omitted.
 MAX_ROWS = 40
-#: Number of failures that a dry run prints.
+#: Number of failures that are printed individually.
 SHOWN_FAILURES = 5
+
+Formats = Annotated[
+    str | None,
+    option("LIST", "File formats of the figures, such as 'svg' or 'png,pdf'. Default: all three."),
+]
+
+
+def _formats(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",")]
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """Announce a compilation, print failed tasks, and handle SIGTERM like Ctrl-C."""
+    from graphbandits.engine._progress import announce_compilation
+    from graphbandits.experiments import IncompleteStudyError
+
+    announce_compilation()
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
+    try:
+        yield
+    except IncompleteStudyError as error:
+        for study in error.studies:
+            _print_study(study)
+        for failure in error.failures[:SHOWN_FAILURES]:
+            typer.echo(" ".join(f"failed: {failure}".split()), err=True)
+        if len(error.failures) > SHOWN_FAILURES:
+            typer.echo(f"failed: {len(error.failures) - SHOWN_FAILURES} more", err=True)
+        raise
+    finally:
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _print_study(study: Study) -> None:
+    for entry in study.entries():
+        print_entry(entry, study.record.bounds)
+
+
+def _print_finished(studies: Sequence[Study], start: float) -> None:
+    """Print the results, and where the report is."""
+    for study in studies:
+        _print_study(study)
+    elapsed = duration(time.perf_counter() - start)
+    folder = studies[0].directory.path
+    print_line(f"Finished in {elapsed}. Open {folder / 'report.html'} in a browser.")
 
 
 def run(
@@ -55,12 +106,9 @@ def run(
     plugin: options.Plugin = None,
     bounds: options.Bounds = False,
     ratios: options.Ratios = None,
+    formats: Formats = None,
     dry_run: Annotated[
-        bool,
-        flag(
-            "--dry-run",
-            "Only check the experiment and estimate run time and disk space.",
-        ),
+        bool, flag("--dry-run", "Only check the experiment and print its simulations.")
     ] = False,
 ) -> None:
     """Run a built-in experiment or an experiment file.
@@ -71,70 +119,38 @@ def run(
 
     Example: graphbandits run paper-1a --trials 200 --plugin my_ucb.py --policy my-ucb
     """
-    from graphbandits import experiments
-    from graphbandits.cli.progress import CommandProgress, interruptible
+    from graphbandits.experiments import run_experiment
 
     settings: dict[str, Any] = {"output": output, "trials": trials, "seed": seed}
-    settings |= {"policies": policy or [], "plugins": plugin or []}
+    settings |= {"policies": policy or [], "plugins": plugin or [], "formats": _formats(formats)}
     settings |= {"bounds": bounds, "ratios": ratios}
     settings |= {"workers": workers, "cluster": cluster, "shard": shard}
     if dry_run:
-        _print_dry_run(experiments.dry_run(experiment, **settings))
+        _print_dry_run(run_experiment(experiment, dry_run=True, **settings))
         return
-    progress = CommandProgress(Path(Path(experiment).stem) if output is None else output)
-    with interruptible():
-        experiments.run_experiment(experiment, progress=progress, **settings)
+    start = time.perf_counter()
+    with _running():
+        study = run_experiment(experiment, **settings)
+    _print_finished([study], start)
 
 
-def _print_dry_run(found: DryRun) -> None:
-    from graphbandits.engine._progress import announce_compilation
-
-    _print_plans(found)
-    shared = sum(len(plan.policies) for plan in found.plans) - len(found.tasks)
-    note = f" {shared} policies are the same at several points and run once."
-    missing = sum(found.missing)
-    simulations = count(len(found.plans), "simulation")
-    print_text(f"{simulations}; {missing} of {found.trials} trials to run." + note * bool(shared))
-    if missing:
-        announce_compilation()
-        estimate = found.estimate
-        for failure in estimate.failures[:SHOWN_FAILURES]:
-            typer.echo(failure, err=True)
-        if len(estimate.failures) > SHOWN_FAILURES:
-            typer.echo(f"... ({len(estimate.failures) - SHOWN_FAILURES} more)", err=True)
-        alone, workers = duration(estimate.seconds), found.options.workers
-        if found.options.cluster is not None:
-            print_text(f"Time: about {alone} of work for one worker of the cluster.")
-        else:
-            each = duration(estimate.seconds / workers)
-            print_text(f"Time: about {each} on {count(workers, 'worker')} (one worker: {alone}).")
-        size, most = file_size(estimate.bytes), file_size(estimate.most_bytes)
-        print_line(f"Disk space: about {size}, at most {most}, in {found.output}/.")
-        print_text(
-            "Estimated from a short run on this machine, without start-up and compilation.\n"
-            "Figures and the report need a few MB more."
-        )
-    print_text("Nothing was written.")
-
-
-def _print_plans(found: DryRun) -> None:
+def _print_dry_run(study: Study) -> None:
     """Print the table of the simulations, and their policies."""
     from graphbandits.engine.plan import point_text
 
-    missing_of = dict(zip(found.record.series, found.missing, strict=True))
     # print the policies once if they are the same in all simulations
-    alike = len({tuple(plan.lines.values()) for plan in found.plans}) == 1
-    words = ["point"] * bool(found.record.sweeps) + ["graph"] + ["policies"] * (not alike)
-    table = plain_table(found.record.title, words, ["arms", "rounds", "trials", "stored"])
+    alike = len({tuple(cell.lines.values()) for cell in study.cells}) == 1
+    words = ["point"] * bool(study.sweeps) + ["graph"] + ["policies"] * (not alike)
+    table = plain_table(study.title, words, ["arms", "rounds", "trials", "stored"])
     rows: list[tuple[str, ...]] = []
-    for plan, record in zip(found.plans, found.record.cells, strict=True):
-        trials = plan.trials * len(plan.policies)
-        missing = sum(min(plan.trials, missing_of[name]) for name in record.policies.values())
-        cells = {"point": point_text(plan.point), "graph": plan.graph_text}
-        cells["policies"] = _short(list(plan.lines.values()))
-        numbers = (plan.world.arms, plan.horizon, f"{plan.trials} x {len(plan.policies)}")
-        share = f"{(trials - missing) / trials:.0%}"
-        rows.append((*(cells[word] for word in words), *map(str, numbers), share))
+    for cell in study.cells:
+        texts = {"point": point_text(cell.point), "graph": cell.settings["graph"]}
+        texts["policies"] = _short(list(cell.lines.values()))
+        progress = cell.progress()
+        numbers = (cell.settings["arms"], cell.settings["horizon"])
+        share = f"{progress.done / progress.trials:.0%}"
+        trials = f"{cell.trials} x {len(cell.series)}"
+        rows.append((*(texts[word] for word in words), *map(str, numbers), trials, share))
     if len(rows) > MAX_ROWS:
         left_out = f"... ({len(rows) - MAX_ROWS} more)", *[""] * (len(words) + 3)
         rows[MAX_ROWS // 2 : -MAX_ROWS // 2] = [left_out]
@@ -142,7 +158,16 @@ def _print_plans(found: DryRun) -> None:
         table.add_row(*row)
     print_table(table)
     if alike:
-        print_text(f"Policies: {', '.join(found.plans[0].lines.values())}.")
+        print_text(f"Policies: {', '.join(study.cells[0].lines.values())}.")
+    progress = study.progress()
+    missing = progress.trials - progress.done
+    shared = sum(len(cell.series) for cell in study.cells) - len(progress.policies)
+    note = f" {shared} policies are the same at several points and run once."
+    simulations = count(len(study.cells), "simulation")
+    print_text(
+        f"{simulations}; {missing} of {progress.trials} trials to run.{note * bool(shared)} "
+        "Nothing was written."
+    )
 
 
 def _short(names: list[str]) -> str:
@@ -170,6 +195,7 @@ def reproduce(
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     bounds: options.Bounds = False,
+    formats: Formats = None,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
@@ -180,15 +206,10 @@ def reproduce(
     Example: graphbandits reproduce --figure 1a --trials 200 --output figures
     """
     from graphbandits import experiments
-    from graphbandits.cli.progress import CommandProgress, interruptible
 
-    lines = ["Reproducing the experiments of Liu, Buccapatnam and Shroff (2018):"]
-    for name in sorted({*(figure or experiments.run.FIGURES)} & {*experiments.run.FIGURES}):
-        described = experiments.load_experiment(f"paper-{name}")
-        size = f"{described.horizon} rounds, {trials or described.trials} trials"
-        lines += [f"  {name}. {described.title}", f"      {', '.join(described.lines())}: {size}"]
-    with interruptible():
-        experiments.reproduce(
+    start = time.perf_counter()
+    with _running():
+        studies = experiments.reproduce(
             figure,
             output=output,
             trials=trials,
@@ -196,9 +217,9 @@ def reproduce(
             bounds=bounds,
             workers=workers,
             cluster=cluster,
-            progress=CommandProgress(output, lines),
+            formats=_formats(formats),
         )
-    print_line(f"Open {output / 'report.html'} in a browser to explore the results.")
+    _print_finished(studies, start)
 
 
 def simulate(
@@ -223,6 +244,7 @@ def simulate(
     ] = None,
     json: options.Json = False,
     bounds: options.Bounds = False,
+    formats: Formats = None,
     ratios: options.Ratios = None,
     record: options.Record = None,
     eligible: options.Eligible = None,
@@ -245,6 +267,8 @@ def simulate(
         raise InputError(
             "--record needs --output DIR, which stores the actions and observations: add it"
         )
+    if formats is not None and output is None:
+        raise InputError("--formats needs --output DIR, which writes the figures: add it")
     if output is not None and json:
         raise InputError(
             "--json cannot be combined with --output, which writes summary.json: remove one of them"
@@ -288,8 +312,6 @@ def simulate(
     if plan.answers is not None:
         size += options.answers_text(**plan.answers.settings())
     if output is not None:
-        from graphbandits.cli.progress import CommandProgress, interruptible
-
         command = ["simulate", *(f"--policy={one}" for one in policy), f"--graph={graph}"]
         command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
         command += [f"--arms={plan.process.arms}", f"--output={output}"]
@@ -302,17 +324,18 @@ def simulate(
         command += [f"--eligible={eligible}"] if eligible is not None else []
         if plan.answers is not None:
             command += [f"--delay={delay}", f"--answer-rate={answer_rate}"]
-        progress = CommandProgress(output)
-        with interruptible():
-            run_plan(
+        start = time.perf_counter()
+        with _running():
+            study = run_plan(
                 plan,
                 output,
                 title=f"{name}, {size}",
                 rerun=rerun_command(command, plugin or []),
                 bounds=bounds,
                 workers=workers,
-                progress=progress,
+                formats=_formats(formats),
             )
+        _print_finished([study], start)
         return
     announce_compilation()
     # keep the printed output of policies out of the JSON

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphbandits._io import from_npz, to_npz
+from graphbandits._process_info import versions
+from graphbandits._serialization import Arrays, pack_plugin, unpack_plugin
 from graphbandits.engine.answers import Answers
 from graphbandits.engine.eligible import Eligible, check_eligible, describe_eligible
 from graphbandits.engine.loop import RunMonitor, run_recorded
-from graphbandits.engine.provenance import versions
 from graphbandits.engine.shard import MAX_POINTS, Recording, Shard
 from graphbandits.errors import (
     GraphBanditsError,
@@ -24,7 +28,7 @@ from graphbandits.errors import (
 )
 from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import GraphLike, Process, as_process
-from graphbandits.graphs._storage import fingerprint
+from graphbandits.graphs._storage import fingerprint, pack_process, unpack_process
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.named import recipe_text
 from graphbandits.plugins import data_files, file_of, source_hash
@@ -44,6 +48,8 @@ BLOCK = 250
 MAX_BLOCK_ENTRIES = 10**6
 #: Maximum of trials times arms times rounds until an outcome arrives, in such a block.
 MAX_WAITING_ENTRIES = 10**7
+#: Format of packed problems. Another format raises an error.
+PROBLEM_FORMAT = 1
 #: A task fails after this many workers ended while they ran it.
 MAX_WORKER_DEATHS = 3
 
@@ -70,7 +76,7 @@ class Plan:
         What is recorded, and at which rounds.
     posterior : Posterior
         Prior that policies start from; usually that of the world.
-    graph_text : str
+    graph_text : str, default=""
         Name of the graph in the results.
     graph_spec : str, optional
         Text form from which the graph was made; None if it was made from an object.
@@ -80,8 +86,6 @@ class Plan:
         Number of the sweep in the experiment; None without a sweep.
     point : mapping of str to value
         Values of the swept parameters.
-    name : str, default=""
-        Name of the files of the plan.
     lines : mapping of str to str
         Line of the sweep figures to which each policy belongs.
     eligible : float or ndarray of bool, optional
@@ -100,12 +104,11 @@ class Plan:
     seed: int
     recording: Recording
     posterior: Posterior
-    graph_text: str
+    graph_text: str = ""
     graph_spec: str | None = None
     first_trial: int = 0
     sweep: int | None = None
     point: Mapping[str, int | float | str] = field(default_factory=dict)
-    name: str = ""
     lines: Mapping[str, str] = field(default_factory=dict)
     eligible: Eligible | None = None
     answers: Answers | None = None
@@ -251,6 +254,97 @@ class Plan:
                 check_restrictable(policy, problem)
         return plan
 
+    def pack(self) -> bytes:
+        """Return the problem as bytes: graph, world, posterior, eligible arms and answers.
+
+        The same bytes go to workers and are stored in studies; their sha256 is :attr:`problem`.
+        Policies, horizon, seed, trials and recording are not included.
+
+        Returns
+        -------
+        bytes
+            An archive of NumPy arrays (npz); equal problems have equal bytes.
+
+        Raises
+        ------
+        InputError
+            If a part cannot be restored in another process.
+        """
+        arrays: Arrays = {}
+        own = self.posterior is self.world.prior
+        problem = {
+            "format": PROBLEM_FORMAT,
+            "graph": pack_process(self.process, self.graph_spec, arrays),
+            "world": _pack_model(self.world, arrays, "world"),
+            "posterior": None if own else _pack_model(self.posterior, arrays, "posterior"),
+            "eligible": self.eligible if isinstance(self.eligible, float | None) else "array",
+            "answers": None if self.answers is None else asdict(self.answers),
+        }
+        if isinstance(self.eligible, np.ndarray):
+            arrays["eligible"] = self.eligible
+        ordered = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+        return to_npz(problem, ordered)
+
+    @classmethod
+    def unpack(cls, data: bytes, **settings: Any) -> Plan:
+        """Restore a plan from the result of :meth:`pack`.
+
+        Parameters
+        ----------
+        data : bytes
+            The packed problem. Plug-ins that it needs must be loaded.
+        **settings
+            Other parameters of :class:`Plan`: policies, horizon, trials, seed, recording, ...
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        InputError
+            If the problem has another format or needs a plug-in that is not loaded.
+
+        Examples
+        --------
+        >>> plan = Plan.of("ts-n", graph="star", arms=4, horizon=50, trials=20)
+        >>> settings = {"horizon": 50, "trials": 20, "seed": 0, "recording": plan.recording}
+        >>> Plan.unpack(plan.pack(), policies={}, **settings).problem == plan.problem
+        True
+        """
+        problem, arrays = from_npz(data)
+        if problem.get("format") != PROBLEM_FORMAT:
+            raise InputError(
+                f"the problem has format {problem.get('format')}, but this version of graphbandits "
+                f"reads format {PROBLEM_FORMAT}: compute the results again"
+            )
+        world = unpack_plugin(problem["world"], arrays)
+        prior, answers = problem["posterior"], problem["answers"]
+        eligible = arrays.get("eligible", problem["eligible"])
+        if isinstance(eligible, np.ndarray):
+            eligible.setflags(write=False)
+        spec = problem["graph"].get("text")  # only of a process class of a plug-in
+        return cls(
+            world=world,
+            process=unpack_process(problem["graph"], arrays),
+            posterior=world.prior if prior is None else unpack_plugin(prior, arrays),
+            eligible=eligible,
+            answers=None if answers is None else Answers(**answers),
+            **{"graph_spec": spec} | settings,
+        )
+
+    @cached_property
+    def problem(self) -> str:
+        """The sha256 of :meth:`pack`; results with the same problem can be compared."""
+        return hashlib.sha256(self.pack()).hexdigest()
+
+    @property
+    def models(self) -> list[object]:
+        """The world, its prior, and the posterior of the policies, without repeats."""
+        models = (self.world, self.world.prior, self.posterior)
+        return list({id(one): one for one in models}.values())
+
     @property
     def decisions(self) -> int:
         """Number of decisions of all policies."""
@@ -346,6 +440,19 @@ class Plan:
             },
             "versions": versions(),
         } | recorded
+
+
+def _pack_model(model: World | Posterior, arrays: Arrays, path: str) -> dict[str, Any]:
+    """Pack a world or a posterior; raise InputError if the restored one would differ."""
+    packed = pack_plugin(model, arrays, path)
+    again: Arrays = {}
+    same = pack_plugin(unpack_plugin(packed, arrays), again, path) == packed
+    if not same or not all(np.array_equal(again[name], arrays[name]) for name in again):
+        raise InputError(
+            f"'{name_of(model)}' does not keep its parameters: the constructor must accept the "
+            "values of its fields"
+        )
+    return packed
 
 
 def point_text(point: Mapping[str, int | float | str]) -> str:

@@ -18,14 +18,16 @@ from graphbandits.engine.trajectories import (
     Trajectories,
     check_record,
     from_columns,
+    from_lists,
     to_columns,
+    to_lists,
 )
 from graphbandits.errors import InputError, check_integer
 from graphbandits.rng import Keys
 from graphbandits.worlds import Changing, World
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 #: Default maximum number of recorded rounds.
 MAX_POINTS = 200
@@ -99,8 +101,6 @@ class Recording:
 
     def facts(self) -> dict[str, Any]:
         """Return the recording as JSON values; trajectories only if they are recorded.
-
-        Earlier versions had no trajectories. Without them, the facts are the same.
 
         >>> Recording.of(horizon=1).facts()
         {'rounds': [1], 'regret': 'pseudo', 'ratios': None}
@@ -325,12 +325,12 @@ class Shard:
         starts = np.searchsorted(self.plays.trial, np.arange(self.trials + 1)).astype(np.int32)
         columns = {
             "trial": pa.array(np.arange(self.first, self.first + self.trials)),
-            "regret": _lists(self.regret),
+            "regret": to_lists(self.regret),
             "played": pa.ListArray.from_arrays(starts, self.plays.arm),
             "plays": pa.ListArray.from_arrays(starts, self.plays.count),
         }
         for name, array in self.ratios.items() if self.ratios is not None else ():
-            columns[name] = _lists(array)
+            columns[name] = to_lists(array)
         dictionary: list[str] | bool = False
         if self.trajectories is not None:
             columns |= to_columns(self.trajectories)
@@ -380,7 +380,7 @@ class Shard:
         if (table["trial"].to_numpy() != np.arange(first, first + trials)).any():
             raise ValueError("its trials are not consecutive")
         ratios = {
-            name: _matrix(table[name]) for name in RATIO_COLUMNS if name in table.schema.names
+            name: from_lists(table[name]) for name in RATIO_COLUMNS if name in table.schema.names
         }
         played, plays = (table[name].combine_chunks() for name in ("played", "plays"))
         starts = played.offsets.to_numpy()
@@ -391,7 +391,7 @@ class Shard:
             played.values.to_numpy(),
             plays.values.to_numpy(),
         )
-        values = _matrix(table["regret"]), counted, Ratios(**ratios) if ratios else None
+        values = from_lists(table["regret"]), counted, Ratios(**ratios) if ratios else None
         seen = from_columns(table) if recorded and trajectories else None
         return cls(first, *values, cpu=str(facts.get("cpu", "")), trajectories=seen), facts
 
@@ -414,19 +414,3 @@ def rank_plays(shards: Iterable[Shard], arms: int, means: TrueMeans | None) -> I
     for shard in shards:
         shard.plays.add_ranked(total, means(shard.first, shard.trials))
     return total
-
-
-def _lists(array: Floats) -> pa.Array:
-    import pyarrow as pa
-
-    offsets = np.arange(len(array) + 1, dtype=np.int32) * array.shape[1]
-    return pa.ListArray.from_arrays(offsets, np.ascontiguousarray(array).ravel())
-
-
-def _matrix(column: Any) -> Floats:
-    lists = column.combine_chunks()
-    lengths = np.diff(lists.offsets.to_numpy())
-    if (lengths != lengths[0]).any():
-        raise ValueError("its trials have different numbers of rounds")
-    values: Floats = lists.values.to_numpy()
-    return values.reshape(len(lists), -1)

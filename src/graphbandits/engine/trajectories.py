@@ -15,7 +15,6 @@ from graphbandits.errors import InputError, nearest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from graphbandits.engine.shard import Plays
 
 #: What ``record`` can name: the played arm of every round, the observed arms and rewards, and the
 #: arms that were eligible.
@@ -261,97 +260,59 @@ def to_columns(trajectories: Trajectories) -> dict[str, pa.Array]:
     """Return trajectories as columns of lists, one row per trial."""
     import pyarrow as pa  # only for files: a live decision does not need it
 
-    columns: dict[str, pa.Array] = {}
-    if (action := trajectories.action) is not None:
-        starts = np.arange(len(action) + 1, dtype=np.int32) * action.shape[1]
-        columns["action"] = pa.ListArray.from_arrays(starts, np.ascontiguousarray(action).ravel())
+    dense = {"action": trajectories.action, "eligible": trajectories.eligible}
+    columns = {name: to_lists(array) for name, array in dense.items() if array is not None}
     if (seen := trajectories.observations) is not None:
         starts = seen.start.astype(np.int32)
         values = (seen.round, seen.arm, seen.reward, seen.weight)
         for name, array in zip(OBSERVED_COLUMNS, values, strict=True):
             if array is not None:
                 columns[name] = pa.ListArray.from_arrays(starts, array)
-    if (eligible := trajectories.eligible) is not None:
-        trials, rounds, arms = eligible.shape
-        flat = pa.array(np.ascontiguousarray(eligible).ravel())
-        starts = np.arange(trials * rounds + 1, dtype=np.int32)
-        by_round = pa.ListArray.from_arrays(starts * arms, flat)
-        columns["eligible"] = pa.ListArray.from_arrays(starts[: trials + 1] * rounds, by_round)
     return columns
 
 
 def from_columns(table: pa.Table) -> Trajectories | None:
     """Return the trajectories in the columns of a file; None if it has none."""
-    action = seen = eligible = None
-    if "action" in table.schema.names:
-        starts, values = _flat(table["action"])
-        lengths = np.diff(starts)
-        if (lengths != lengths[0]).any():
-            raise ValueError("its trials have different numbers of actions")
-        action = values.reshape(len(lengths), -1)
-    if "eligible" in table.schema.names:
-        by_round = table["eligible"].combine_chunks()
-        lengths = np.diff(by_round.offsets.to_numpy())
-        arms = np.diff(by_round.values.offsets.to_numpy())
-        if (lengths != lengths[0]).any() or (arms != arms[0]).any():
-            raise ValueError("its trials have different numbers of rounds or eligible arms")
-        flat = by_round.values.values.to_numpy(zero_copy_only=False)
-        eligible = flat.reshape(len(lengths), lengths[0], arms[0])
-    if OBSERVED_COLUMNS[0] in table.schema.names:
-        starts, rounds = _flat(table[OBSERVED_COLUMNS[0]])
-        arrays = []
-        for name in OBSERVED_COLUMNS[1:]:
-            if name not in table.schema.names and name == OBSERVED_COLUMNS[3]:
-                continue
-            others, values = _flat(table[name])
-            if (others != starts).any():
-                raise ValueError(f"its column '{name}' does not match its observed rounds")
-            arrays.append(values)
-        seen = RecordedObservations(starts, rounds, *arrays)
+    names = table.schema.names
+    dense = (from_lists(table[n]) if n in names else None for n in ("action", "eligible"))
+    action, eligible = dense
+    seen = None
+    if OBSERVED_COLUMNS[0] in names:
+        lists = [table[name].combine_chunks() for name in OBSERVED_COLUMNS if name in names]
+        starts = lists[0].offsets.to_numpy()
+        if any((one.offsets.to_numpy() != starts).any() for one in lists):
+            raise ValueError("its observed rounds, arms and rewards do not match")
+        values = (one.values.to_numpy() for one in lists)
+        seen = RecordedObservations(starts.astype(np.int64), *values)
     found = Trajectories(action, seen, eligible)
     return found if found.recorded else None
 
 
-def _flat(column: pa.ChunkedArray) -> tuple[Ints, Any]:
-    lists = column.combine_chunks()
-    return lists.offsets.to_numpy().astype(np.int64), lists.values.to_numpy()
+def to_lists(array: NDArray[Any]) -> pa.Array:
+    """Return an array as lists (of lists), one per trial."""
+    import pyarrow as pa
+
+    values = pa.array(np.ascontiguousarray(array).ravel())
+    for size in array.shape[:0:-1]:
+        starts = np.arange(len(values) // size + 1, dtype=np.int32) * np.int32(size)
+        values = pa.ListArray.from_arrays(starts, values)
+    return values
 
 
-def trajectory_arrays(trajectories: Trajectories) -> list[NDArray[Any]]:
-    """Return the recorded arrays of trajectories."""
-    seen = trajectories.observations
-    arrays: list[NDArray[Any] | None] = [trajectories.action, trajectories.eligible]
-    if seen is not None:
-        arrays += [seen.round, seen.arm, seen.reward, seen.weight]
-    return [array for array in arrays if array is not None]
+def from_lists(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return the array in a column of :func:`to_lists`."""
+    import pyarrow as pa
 
-
-def check_trajectories(trajectories: Trajectories, horizon: int, plays: Plays) -> None:
-    """Raise ValueError if trajectories contradict the number of rounds or the plays."""
-    action, seen, eligible = trajectories.action, trajectories.observations, trajectories.eligible
-    if eligible is not None:
-        if eligible.shape[1] != horizon or not eligible.any(axis=2).all():
-            raise ValueError(f"its trials do not have eligible arms in {horizon} rounds each")
-        if not np.any(eligible, axis=1)[plays.trial, plays.arm].all():
-            raise ValueError("an arm was played that was not eligible")
-    if action is not None:
-        if action.shape[1] != horizon:
-            raise ValueError(f"its trials do not have {horizon} actions each")
-        rows = np.repeat(np.arange(len(action)), horizon)
-        found = np.unique(np.stack([rows, action.ravel()]), axis=1, return_counts=True)
-        (trial, arm), count = found
-        same = len(count) == len(plays.count)
-        if not same or not all(
-            np.array_equal(one, other)
-            for one, other in ((trial, plays.trial), (arm, plays.arm), (count, plays.count))
-        ):
-            raise ValueError("its actions do not match its numbers of plays")
-    if seen is not None and len(seen.round):
-        later = np.diff(seen.trial) > 0
-        if seen.round.min() < 1 or seen.round.max() > horizon or seen.arm.min() < 0:
-            raise ValueError("its observations have rounds or arms that do not exist")
-        if not (later | (np.diff(seen.round) >= 0)).all():
-            raise ValueError("its observations are not ordered by round")
+    values = column.combine_chunks()
+    shape = [len(values)]
+    while pa.types.is_list(values.type):
+        lengths = np.diff(values.offsets.to_numpy())
+        if (lengths != lengths[0]).any():
+            raise ValueError("its trials have different numbers of rounds or arms")
+        shape.append(lengths[0])
+        values = values.values
+    found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return found.reshape(shape)
 
 
 # Recording --------------------------------------------------------------------------------------

@@ -1,15 +1,14 @@
-"""Experiments: read TOML files, run them with a store, and read the results."""
+"""Experiments: read TOML files, run them, and read the results."""
 
 from graphbandits.experiments.experiment import Experiment, experiment_names, load_experiment
 from graphbandits.experiments.run import (
     IncompleteStudyError,
-    dry_run,
     reproduce,
     run_experiment,
     run_plan,
+    save_results,
 )
 from graphbandits.experiments.study import Cell, Studies, Study, open_studies, open_study
-from graphbandits.experiments.study_comparison import compare_studies
 
 __all__ = [
     "Cell",
@@ -17,8 +16,6 @@ __all__ = [
     "IncompleteStudyError",
     "Studies",
     "Study",
-    "compare_studies",
-    "dry_run",
     "experiment_names",
     "load_experiment",
     "open_studies",
@@ -26,4 +23,5 @@ __all__ = [
     "reproduce",
     "run_experiment",
     "run_plan",
+    "save_results",
 ]

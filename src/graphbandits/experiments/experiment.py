@@ -25,7 +25,6 @@ from graphbandits.experiments._texts import (
     fill_placeholders,
     prefix_errors,
 )
-from graphbandits.experiments.figures import FIGURES, FigureTable, figure_name_part, resolve_figures
 from graphbandits.graphs import as_process, make_process
 from graphbandits.plugins import load_plugin
 from graphbandits.posteriors import Posterior
@@ -92,8 +91,6 @@ class Experiment(tables.SimulationTable):
         Published mean regrets, which are compared with the results.
     sweeps
         Parameters to vary, with their values.
-    figures
-        Figures to draw. Default: depends on whether there are sweeps.
     """
 
     title: tables.Text
@@ -106,7 +103,6 @@ class Experiment(tables.SimulationTable):
     claims: tuple[tables.ClaimTable, ...] = ()
     published: tables.PublishedTable | None = None
     sweeps: tuple[tables.SweepTable, ...] = ()
-    figures: tuple[FigureTable, ...] | None = None
     _folder: Path | None = PrivateAttr(default=None)  # base directory of paths in the file
 
     @model_validator(mode="after")
@@ -117,13 +113,6 @@ class Experiment(tables.SimulationTable):
         single = "claims" if self.claims else "published" if self.published else ""
         if self.sweeps and single:
             raise InputError(f"sweeps and {single} cannot be combined: remove one of them")
-        names = [tables.sweep_name(sweep) for sweep in self.sweep_records()]
-        if (twice := _first_duplicate(names)) is not None:
-            raise InputError(
-                f"two sweeps have the parameter{'s' if '-' in twice else ''} "
-                f"'{twice.replace('-', ', ')}' and would write the same files: "
-                f"{self._duplicate_hint(twice)}"
-            )
         for number, sweep in enumerate(self.sweeps, 1):
             with prefix_errors(f"sweeps {number}"):
                 base = self._base(sweep)
@@ -132,7 +121,6 @@ class Experiment(tables.SimulationTable):
                 written = list(dict.fromkeys(text for cell in cells for text in cell._texts()))
                 check_placeholders(written, sweep.parameters)
                 sweep.check_texts(written)
-        self._check_file_names()
         return self
 
     def _check_complete(self) -> None:
@@ -145,44 +133,6 @@ class Experiment(tables.SimulationTable):
         yield from (self.graph or "", self.world or "", self.posterior or "")
         yield from (one for one in tables.prior_entries(self.prior) if isinstance(one, str))
         yield from self.policies or ()
-
-    def _duplicate_hint(self, twice: str) -> str:
-        """Return a remedy for two sweeps of the same name; keys cannot be renamed."""
-        alike = [
-            s for s in self.sweep_records() if tables.sweep_name(s).casefold() == twice.casefold()
-        ]
-        if all(parameter in tables.SWEEPABLE for sweep in alike for parameter in sweep.parameters):
-            return "put all values into one sweep"
-        return "rename one of the parameters, or put all values into one sweep"
-
-    def _check_file_names(self) -> None:
-        """Raise an error if two figures or points would write the same file."""
-        points = [
-            (swept, point)
-            for swept, sweep in zip(self.sweep_records(), self.sweeps, strict=True)
-            for point in sweep.display_points()
-        ]
-        cells = [tables.cell_name(point) for _, point in points]
-        slices = list(dict.fromkeys(tables.slice_name(swept, point) for swept, point in points))
-        if (twice := _first_duplicate(cells)) is not None:
-            raise InputError(
-                f"points of two sweeps have the same file name '{twice}': choose other values"
-            )
-        files = []
-        for number, figure in enumerate(self.figures or (), 1):
-            if figure.kind == "sweep" and not self.sweeps:
-                raise InputError(
-                    f"figures {number}: kind = 'sweep' needs [[sweeps]]; kinds without sweeps: "
-                    f"{', '.join(FIGURES)}"
-                )
-            places = slices if figure.kind == "sweep" else cells if self.sweeps else [""]
-            part = figure_name_part(figure.to_dict())
-            files += ["-".join(filter(None, (place, part))) for place in places]
-            if _first_duplicate(files) is not None:
-                raise InputError(
-                    f"figures {number}: another figure has the same file name: add a unique name, "
-                    f'such as name = "{figure.kind}-{number}"'
-                )
 
     @property
     def runs(self) -> int:
@@ -311,8 +261,8 @@ class Experiment(tables.SimulationTable):
         --------
         >>> from graphbandits.experiments import load_experiment
         >>> plan = load_experiment("arms").plans(trials=3)[1]
-        >>> plan.sweep, plan.point, plan.name, plan.process.arms
-        (0, {'arms': 3}, 'arms-3', 3)
+        >>> plan.sweep, plan.point, plan.process.arms
+        (0, {'arms': 3}, 3)
         """
         arguments = {"trials": trials, "seed": seed, "ratios": ratios}
         changes = {key: value for key, value in arguments.items() if value is not None}
@@ -334,9 +284,7 @@ class Experiment(tables.SimulationTable):
                     plan = base.at(values)._plan(more, changes)
                 named = zip(plan.policies, written, strict=True)
                 lines = {name: names.get(text, name) for name, text in named}
-                place = {"sweep": number, "point": point, "name": tables.cell_name(point)}
-                plans.append(replace(plan, lines=lines, **place))  # type: ignore[arg-type]
-        self.figure_requests(plans)  # raises an error if a figure refers to an unknown policy
+                plans.append(replace(plan, lines=lines, sweep=number, point=point))
         return plans
 
     def plan(self, **changes: Any) -> Plan:
@@ -360,28 +308,6 @@ class Experiment(tables.SimulationTable):
         if self.sweeps:
             raise InputError(f"this experiment has {self.runs} simulations: use plans()")
         return self.plans(**changes)[0]
-
-    def figure_requests(self, plans: Sequence[Plan]) -> list[dict[str, Any]]:
-        """Return the figures to draw.
-
-        Parameters
-        ----------
-        plans
-            The simulations of the experiment.
-
-        Returns
-        -------
-        list of dict
-            Kind and options of each figure.
-
-        Examples
-        --------
-        >>> from graphbandits.experiments import load_experiment
-        >>> arms = load_experiment("arms")
-        >>> arms.figure_requests(arms.plans(trials=3))
-        [{'kind': 'sweep'}]
-        """
-        return resolve_figures(self.figures, plans)
 
     def resolved_claims(self) -> tuple[Claim, ...]:
         """Return the claims with the policy names of the results.
@@ -534,20 +460,6 @@ def build_models(
     return made, other
 
 
-def _first_duplicate(names: Sequence[str]) -> str | None:
-    """Return the first name that occurs twice; case is ignored, as in some file systems.
-
-    >>> _first_duplicate(["r", "c", "C"])
-    'c'
-    """
-    met: dict[str, str] = {}
-    for name in names:
-        if name.casefold() in met:
-            return met[name.casefold()]
-        met[name.casefold()] = name
-    return None
-
-
 def _fill_value(value: Any, point: Mapping[str, SweepValue]) -> Any:
     """Replace the placeholders in all texts of a value."""
     if isinstance(value, tuple):
@@ -584,7 +496,6 @@ TABLES: dict[str, type[tables.Table]] = {
     "published": tables.PublishedTable,
     "record": tables.RecordTable,
     "sweeps": tables.SweepTable,
-    "figures": FigureTable,
 }
 #: Maximum number of digits of a number in a file.
 MAX_DIGITS = 300
@@ -595,13 +506,10 @@ MESSAGES = {
     "dict_type": "must be a table in braces",
     "model_type": "must be a table",
     "int_type": "must be an integer",
-    "float_type": "must be a number",
     "bool_type": "must be true or false",
     "string_type": "must be a string in quotes",
     "string_too_short": "must not be empty",
     "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be greater than {gt:g}",
-    "less_than": "must be less than {lt:g}",
     "literal_error": "must be {expected}",
 }
 

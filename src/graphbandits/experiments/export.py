@@ -1,4 +1,4 @@
-"""Export of the tables in docs/results.md for all cells of studies, shard by shard.
+"""Export of tables for all cells of studies, shard by shard.
 
 The first columns are ``study`` and every swept parameter, which is null in cells that do not have
 it. If the texts of policies differ along a line of a sweep, the column ``line`` follows.
@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -23,6 +22,7 @@ from graphbandits._types import Floats, Ints
 from graphbandits.engine import Shard
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed
+from graphbandits.results import PolicyResult
 from graphbandits.results.data_frames import (
     SCHEMA,
     TRAJECTORY_TABLES,
@@ -34,7 +34,6 @@ from graphbandits.results.data_frames import (
 )
 from graphbandits.results.trajectory_tables import trajectory_rows
 from graphbandits.store import ShardFile
-from graphbandits.store.summary import summarise_files
 
 if TYPE_CHECKING:
     from graphbandits.experiments.study import Cell, Study
@@ -54,13 +53,13 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
     check_table(table)
     cells = [(study, cell) for study in studies for cell in study.cells]
     if table == "ratios":
-        cells = [(s, c) for s, c in cells if c.description[0]["settings"].get("ratios")]
+        cells = [(s, c) for s, c in cells if c.settings.get("ratios")]
         if not cells:
             raise InputError(
                 "no information ratios in these studies: run them with --ratios bound or joint"
             )
     if table in TRAJECTORY_TABLES:
-        cells = [(s, c) for s, c in cells if table in _recorded(c)]
+        cells = [(s, c) for s, c in cells if table in c.settings.get("record", ())]
         if not cells:
             what = "eligible arms" if table == "eligible" else table
             raise InputError(
@@ -105,12 +104,6 @@ def export(studies: Sequence[Study], table: str, path: Path, partial: bool = Fal
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
-
-
-def _recorded(cell: Cell) -> Sequence[str]:
-    """Return the recorded trajectories of a cell."""
-    recorded: Sequence[str] = cell.description[0]["settings"].get("record", ())
-    return recorded
 
 
 def _leading_columns(studies: Sequence[Study], with_line: bool) -> pa.Schema:
@@ -176,20 +169,20 @@ def _policy_rows(
     cell: Cell, policy: str, files: Sequence[ShardFile], table: str
 ) -> Iterator[pa.Table]:
     """Yield the rows of a policy; tables with trials in parts of about ``ROWS`` rows."""
-    meta, _ = cell.description
-    rounds, arms, seed = np.array(meta["rounds"]), meta["arms"], meta["settings"]["seed"]
+    rounds, arms, seed = cell.rounds, cell.arms, cell.settings["seed"]
     if table in ("curve", "plays"):
-        summary = summarise_files(cell.store, files, len(rounds), len(arms))
+        shards = [cell.directory.read(file, len(rounds), False) for file in files]
+        summary = PolicyResult.from_shards(shards, len(arms))
         yield part(Axes(arms, rounds, ()), table, policy, summary)
     elif table in TRAJECTORY_TABLES:
         for file in files:
-            seen = cell.store.read(file).trajectories
+            seen = cell.directory.read(file).trajectories
             assert seen is not None  # recorded according to the settings
             yield from trajectory_rows(arms, table, policy, seed, file.first, seen)
     else:
         step = max(1, ROWS // (len(rounds) if "round" in SCHEMA[table] else 1))
         for file in files:
-            shard = cell.store.read(file, trajectories=False)
+            shard = cell.directory.read(file, trajectories=False)
             for start in range(0, shard.trials, step):
                 some = slice(start, min(start + step, shard.trials))
                 count = some.stop - some.start

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphbandits._io import check_name, json_text, make_directory, write_text
-from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError
-from graphbandits.experiments.figures import figure_name_part
 from graphbandits.experiments.study import Cell, PolicyProgress, Study, SweepSlice, join_limited
 from graphbandits.graphs import RandomFeedback, UniformFeedback
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.plots import save_figure
-from graphbandits.plots.requested import draw, draw_sweep
-from graphbandits.plots.style import FORMATS
+from graphbandits.plots import (
+    final_figure,
+    forest_figure,
+    plays_figure,
+    regret_figure,
+    save_figure,
+    sweep_figure,
+)
+from graphbandits.plots.style import FORMATS, check_word
 from graphbandits.posteriors import Posterior
 from graphbandits.report import Entry, SimulationEntry, SweepEntry, summary_of, write_report
 from graphbandits.results import Published, Results
@@ -38,7 +40,7 @@ MAX_COVER_ARMS = {True: 60, False: 40}
 #: Maximum number of different priors for which the entropy of the best arm is computed without
 #: --bounds: it takes 1 s, and 150 s at 20,000.
 MAX_DISTINCT_PRIORS = 2000
-#: Files of an output directory besides the figures and the store.
+#: Files of an output directory besides the figures and the trials.
 PAGES = ("summary.json", "report.html")
 
 
@@ -76,7 +78,7 @@ def merge_entries(studies: Sequence[Study]) -> list[Entry]:
 
 
 def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> SimulationEntry:
-    results = cell.results(complete)
+    results = cell.results(complete, curves=False)
     bounds, why = cell_bounds(cell, results, study.record.bounds)
     notes = _missing_note(study, cell.progress().missing)
     return SimulationEntry(
@@ -99,7 +101,7 @@ def _sweep(study: Study, sweep_slice: SweepSlice) -> SweepEntry | None:
         missing += cell.progress().missing
         if complete := cell.complete():
             lines = {name: cell.lines[name] for name in complete}
-            results[value] = cell.results(complete).renamed(lines)
+            results[value] = cell.results(complete, curves=False).renamed(lines)
     if not results:
         return None
     several = len(sweep_slice.sweep.parameters) > 1
@@ -148,19 +150,18 @@ def cell_bounds(
     ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
     """
     settings, prior, process = results.settings, cell.posterior, cell.process
-    if cell.world is None or prior is None or "posterior" in settings:
-        return (), ()
-    late = settings.get("delay", settings.get("answer_rate"))
-    if why_no_bounds(cell.world, eligible=settings.get("eligible"), answers=late):
-        return (), ()  # the report gives the reason
-    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
-    if process is None:
-        graph = settings["graph"]
+    if cell.world is None or prior is None or process is None:
         why = (
-            f"Bounds that depend on the graph were not computed: '{graph}' is defined by a "
+            "Bounds were not computed: the graph, the world or the posterior is defined by a "
             "plug-in. Load it with --plugin FILE."
         )
-        return general, (why,)
+        return (), (why,)
+    late = settings.get("delay", settings.get("answer_rate"))
+    if "posterior" in settings or why_no_bounds(
+        cell.world, eligible=settings.get("eligible"), answers=late
+    ):
+        return (), ()  # the report gives the reason
+    general = recorded_bounds(results, prior) if settings.get("ratios") else ()
     fixed = fixed_feedback(process)
     covers = not isinstance(process, RandomFeedback)
     if fixed is not None:
@@ -191,7 +192,7 @@ def _distinct_priors(prior: Posterior) -> int:
 
 
 def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tuple[Path, Path]:
-    """Write the HTML report on studies of one store, and its numbers as JSON.
+    """Write the HTML report on studies of one directory, and its numbers as JSON.
 
     Incomplete policies are left out and listed in a note.
 
@@ -200,14 +201,14 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
     studies
         One or more studies.
     path
-        The .html file. Default: report.html in the directory of the store.
+        The .html file. Default: report.html in the directory of the studies.
 
     Returns
     -------
     tuple of Path
         The HTML file and the JSON file.
     """
-    chosen, directory = list(studies), studies[0].store.path
+    chosen, directory = list(studies), studies[0].directory.path
     if path is not None and not Path(path).name:
         raise InputError("the name of the report is empty: give the name of an .html file")
     page = directory / "report.html" if path is None else Path(path)
@@ -247,98 +248,60 @@ def write_entries(
 # --- figures
 
 
-def figure_files(study: Study) -> Iterator[tuple[str, Mapping[str, Any], SweepSlice | None, Any]]:
-    """Yield the figures of a study: name without suffix, options, slice of a sweep, axis value.
-
-    The slice is None without sweeps; the value is None if the figure shows the whole slice.
-    """
-    slices = study.slices()
-    for figure in study.record.figures:
-        if not slices:
-            yield figure_name(study.key, figure), figure, None, None
-        for sweep_slice in slices:
-            if figure["kind"] == "sweep":
-                yield figure_name(sweep_slice.key, figure), figure, sweep_slice, None
-                continue
-            for value, cell in sweep_slice.cells.items():
-                yield figure_name(f"{study.key}-{cell.name}", figure), figure, sweep_slice, value
-
-
-def figure_name(key: str, figure: Mapping[str, Any]) -> str:
-    """Return the file name of a figure without its suffix.
-
-    >>> figure_name("1a", {"kind": "final"})
-    'figure-1a-final'
-    """
-    return "-".join(filter(None, ("figure", key, figure_name_part(figure))))
+def figure_names(study: Study) -> list[str]:
+    """Return the file names of the figures of a study, without suffix."""
+    if slices := study.slices():
+        return [f"figure-{one.key}" for one in slices]
+    several = len(study.cells[0].series) > 1  # else there is nothing to compare
+    kinds = ("", "-final", *(["-differences"] if several else []), "-plays")
+    return [f"figure-{study.key}{kind}" for kind in kinds]
 
 
 def draw_figures(
-    study: Study,
-    directory: str | Path | None = None,
-    formats: Sequence[str] | None = None,
-    warn: Callable[[str], None] = warnings.warn,
+    study: Study, directory: str | Path | None = None, formats: Sequence[str] | None = None
 ) -> list[Path]:
-    """Draw the figures of a study and return the files that were written.
-
-    If trials are missing for a figure, it is not drawn, and ``warn`` is called with a message.
-    """
-    target = study.store.path if directory is None else make_directory(Path(directory))
-    entries, drawn = {entry.key: entry for entry in study.entries()}, []
-    if not entries:
-        warn(f"no figure of the study '{study.key}' was drawn: trials are missing")
-    for name, figure, sweep_slice, value in figure_files(study):
-        entry = entries.get(study.key if sweep_slice is None else sweep_slice.key)
-        if isinstance(entry, SweepEntry) and value is not None and value not in entry.results:
-            entry = None
-        if entry is None:
-            continue
-        lines, make = _figure(study, entry, figure, sweep_slice, value)
-        if _has_data(figure, lines):
-            chosen = figure.get("formats") if formats is None else formats
-            drawn += save_figure(make(), target / name, chosen)
-        else:
-            warn(f"{name} was not drawn: trials are missing")
+    """Draw the figures of the complete policies of a study; return the files that were written."""
+    target = study.directory.path if directory is None else make_directory(Path(directory))
+    drawn: list[Path] = []
+    for entry in study.entries():
+        for kind, make in _figures(study, entry).items():
+            drawn += save_figure(make(), target / f"figure-{entry.key}{kind}", formats)
     return drawn
 
 
-def _figure(
-    study: Study,
-    entry: Entry,
-    figure: Mapping[str, Any],
-    sweep_slice: SweepSlice | None,
-    value: Any,
-) -> tuple[Collection[str], Callable[[], Figure]]:
-    """Return the lines of a figure, and a function that draws it."""
-    order, with_bounds = study.lines(), study.record.bounds
-    if isinstance(entry, SimulationEntry):
-        bounds = entry.drawn_bounds if with_bounds else ()
-        return entry.results.policies, partial(draw, figure, entry.results, entry.title, bounds)
-    if sweep_slice is None or value is None:
-        lines = {line for found in entry.results.values() for line in found.policies}
-        make = partial(draw_sweep, figure, entry.results, entry.label, entry.title)
-        return lines, partial(make, scale=entry.scale, order=order)
-    cell, results = sweep_slice.cells[value], entry.results[value]
-    title = f"{sweep_slice.sweep.title}: {point_text(cell.point)}"
-    drawn = with_bounds and figure["kind"] == "regret"
-    bounds = cell_bounds(cell, results, drawn)[0] if drawn else ()
-    return results.policies, partial(draw, figure, results, title, bounds, order=order)
+def _figures(study: Study, entry: Entry) -> dict[str, Callable[[], Figure]]:
+    """Return functions that draw the figures of an entry, by the end of their names."""
+    if isinstance(entry, SweepEntry):
+        order, title = study.lines(), entry.title
+        return {
+            "": lambda: sweep_figure(
+                entry.results, entry.label, title, scale=entry.scale, order=order
+            )
+        }
+    results, title = entry.results, entry.title
+    bounds = entry.drawn_bounds if study.record.bounds else ()
+    figures = {
+        "": lambda: regret_figure(results, title, bounds=bounds),
+        "-final": lambda: final_figure(results, title),
+        "-differences": lambda: forest_figure(results, title=title),
+        "-plays": lambda: plays_figure(results, title=title),
+    }
+    if len(results.policies) == 1:
+        del figures["-differences"]
+    return figures
 
 
-def _has_data(figure: Mapping[str, Any], lines: Collection[str]) -> bool:
-    """Return whether the policies of a figure have results."""
-    shown = [line for line in figure.get("policies", lines) if line in lines]
-    least = 2 if figure["kind"] == "differences" else 1
-    return len(shown) >= least and figure.get("reference", shown[0]) in shown
+def check_formats(formats: Sequence[str] | None) -> None:
+    """Raise an error if a file format of figures is unknown."""
+    for kind in formats or ():
+        check_word(kind, "file format", FORMATS)
 
 
-def check_outputs(study: Study) -> None:
+def check_outputs(study: Study, formats: Sequence[str] | None) -> None:
     """Raise an error before the run if a page or a figure could not be written."""
-    names = [*PAGES]
-    for name, figure, _, _ in figure_files(study):
-        names += [f"{name}.{kind}" for kind in figure.get("formats", FORMATS)]
-    for name in names:
-        path = study.store.path / name
+    figures = [f"{name}.{kind}" for name in figure_names(study) for kind in formats or FORMATS]
+    for name in (*PAGES, *figures):
+        path = study.directory.path / name
         check_name(path)
         if path.is_dir():
             raise InputError(f"{path} is a directory: choose another --output")

@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from graphbandits._io import make_directory
-from graphbandits.engine import Plan, Task
-from graphbandits.engine.provenance import same_settings, series_of
-from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.engine import Plan, Shard, Task
+from graphbandits.engine._progress import Advance
+from graphbandits.engine.identity import cpu_name
+from graphbandits.errors import InputError, InputWarning, check_integer, nearest
 from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import Experiment, load_experiment
-from graphbandits.experiments.figures import resolve_figures
-from graphbandits.experiments.progress_table import LiveProgress
 from graphbandits.experiments.study import Study
 from graphbandits.plugins import load_plugin
-from graphbandits.store import (
-    DamagedShardError,
-    Failure,
-    RunProgress,
-    Store,
-    WorkerOptions,
-    run_missing,
-)
+from graphbandits.results import Results
+from graphbandits.store import Directory, Failure, WorkerOptions, compute_missing
 from graphbandits.store.directory import MANIFEST
-from graphbandits.store.estimate import Estimate, estimate, missing_trials
 from graphbandits.store.record import StudyRecord, read_record, tasks_of_plans
 
 #: More worker processes than this are considered a typing error.
 MAX_WORKERS = 10_000
-#: Number of attempts to read the results if shards are damaged.
-ATTEMPTS = 3
 #: The figures of the paper; each is a built-in experiment.
 FIGURES = ("1a", "1b", "2a", "2b")
 TITLE = "Information-directed sampling on feedback graphs: the paper's experiments"
@@ -77,8 +66,10 @@ def run_experiment(
     workers: int | None = None,
     cluster: str | None = None,
     shard: int | None = None,
+    formats: Sequence[str] | None = None,
     pages: bool = True,
-    progress: bool | RunProgress = True,
+    dry_run: bool = False,
+    progress: Advance | bool = True,
 ) -> Study:
     """Run an experiment and store its results.
 
@@ -90,7 +81,7 @@ def run_experiment(
     experiment
         Name of a built-in experiment, path of a TOML file, or an :class:`Experiment`.
     output
-        Directory for the store, figures and report. Default: named after the experiment.
+        Directory for the results, figures and report. Default: named after the experiment.
     trials
         Trials per policy. Default: from the file.
     seed
@@ -100,19 +91,25 @@ def run_experiment(
     plugins
         Plug-in files to load first.
     bounds
-        Whether figures show the regret bounds.
+        Whether figures show the regret bounds; not for experiments with sweeps.
     ratios
         Record information ratios: "bound" or "joint", see :func:`graphbandits.simulate`.
     workers
         Number of worker processes. Default: one thread or process per core, depending on the work.
     cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
+        Address of a dask scheduler, such as "tcp://192.168.1.5:8786".
     shard
         Trials per shard. Default: depends on the size of the work.
+    formats
+        File formats of the figures: "png", "svg" and "pdf", or some of them. Default: all.
     pages
         Whether to write report.html, summary.json and the figures.
+    dry_run
+        Whether to only check the experiment. Then nothing is written, and ``progress()`` of the
+        returned study counts the trials that the directory has already.
     progress
-        Whether to show progress on standard error, or an object that receives it.
+        True shows a progress bar on a terminal. A callable is called with the number of decisions
+        since its last call.
 
     Returns
     -------
@@ -135,261 +132,6 @@ def run_experiment(
     ...     study.results()["ts-n"].final.shape
     (2,)
     """
-    found = dry_run(
-        experiment,
-        output=output,
-        trials=trials,
-        seed=seed,
-        policies=policies,
-        plugins=plugins,
-        bounds=bounds,
-        ratios=ratios,
-        workers=workers,
-        cluster=cluster,
-        shard=shard,
-    )
-    (study,) = _execute([found], title=found.record.title, pages=pages, progress=progress)
-    return study
-
-
-def _as_list(value: Any) -> list[Any]:
-    """Return a list; a single string or path becomes a list with one entry."""
-    return [value] if isinstance(value, str | Path) else list(value)
-
-
-def _record(
-    experiment: Experiment,
-    plans: Sequence[Plan],
-    key: str,
-    rerun: str,
-    bounds: bool,
-    title: str = "",
-) -> StudyRecord:
-    return StudyRecord.of(
-        plans,
-        key=key,
-        title=title or experiment.title,
-        rerun=rerun,
-        notes=experiment.notes,
-        claims=experiment.resolved_claims(),
-        published=experiment.published_means(),
-        figures=experiment.figure_requests(plans),
-        sweeps=experiment.sweep_records(),
-        bounds=bounds,
-    )
-
-
-def run_plan(
-    plan: Plan,
-    output: str | Path,
-    *,
-    title: str = "",
-    rerun: str = "",
-    bounds: bool = False,
-    workers: int | None = None,
-    cluster: str | None = None,
-    shard: int | None = None,
-    pages: bool = True,
-    progress: bool | RunProgress = True,
-) -> Study:
-    """Run one simulation and store its results, as :func:`run_experiment` does.
-
-    Parameters
-    ----------
-    plan
-        The simulation.
-    output
-        Directory for the store, figures and report.
-    title
-        Title in the report. Default: graph and size.
-    rerun
-        Shell command that repeats the run, for the report.
-    bounds
-        Whether figures show the regret bounds.
-    workers
-        Number of worker processes. Default: one thread or process per core, depending on the work.
-    cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
-    shard
-        Trials per shard. Default: depends on the size of the work.
-    pages
-        Whether to write report.html, summary.json and the figures.
-    progress
-        Whether to show progress on standard error, or an object that receives it.
-
-    Returns
-    -------
-    Study
-        The simulation with its results.
-
-    Raises
-    ------
-    IncompleteStudyError
-        If some trials could not be computed. All other trials are stored.
-    """
-    shown = title or f"{plan.graph_text}, {plan.horizon} rounds, {plan.trials} trials"
-    figures = resolve_figures(None, [plan])
-    record = StudyRecord.of(
-        [plan], key="simulation", title=shown, rerun=rerun, figures=figures, bounds=bounds
-    )
-    job = DryRun(record, (plan,), Path(output), worker_options(workers, cluster, shard))
-    (study,) = _execute([job], title=shown, pages=pages, progress=progress)
-    return study
-
-
-def reproduce(
-    figures: Sequence[str] | None = None,
-    *,
-    output: str | Path = "figures",
-    trials: int | None = None,
-    seed: int = 0,
-    bounds: bool = False,
-    workers: int | None = None,
-    cluster: str | None = None,
-    progress: bool | RunProgress = True,
-) -> list[Study]:
-    """Run the experiments of the paper and draw their figures.
-
-    Parameters
-    ----------
-    figures
-        Some of "1a", "1b", "2a" and "2b". Default: all.
-    output
-        Directory for the store, figures and report.
-    trials
-        Trials per policy. Default: 1000, as in the paper.
-    seed
-        Random seed.
-    bounds
-        Whether figures show the regret bounds.
-    workers
-        Number of worker processes. Default: one thread or process per core, depending on the work.
-    cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
-    progress
-        Whether to show progress on standard error, or an object that receives it.
-
-    Returns
-    -------
-    list of Study
-        One study per figure.
-
-    Raises
-    ------
-    IncompleteStudyError
-        If some trials could not be computed. All other trials are stored.
-    """
-    chosen = sorted(set(_as_list(figures or FIGURES)))
-    jobs, options = [], worker_options(workers, cluster)
-    for figure in chosen:
-        if figure not in FIGURES:
-            raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
-        experiment = load_experiment(f"paper-{figure}")
-        plans = experiment.plans(trials=trials, seed=seed)
-        words = ["reproduce", f"--figure={figure}", f"--trials={plans[0].trials}"]
-        words += [f"--seed={seed}", f"--output={output}"] + (["--bounds"] if bounds else [])
-        title = f"{figure}. {experiment.title}"
-        record = _record(experiment, plans, figure, rerun_command(words), bounds, title)
-        jobs.append(DryRun(record, tuple(plans), Path(output), options))
-    return _execute(
-        jobs, title=TITLE, introduction=INTRODUCTION, related=FIGURES, progress=progress
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class DryRun:
-    """The work of a run, and an estimate of its time and disk space.
-
-    Parameters
-    ----------
-    record
-        The study as it would be stored.
-    plans
-        The simulations.
-    output
-        Directory of the store.
-    options
-        Number and kind of workers.
-    """
-
-    record: StudyRecord
-    plans: tuple[Plan, ...]
-    output: Path
-    options: WorkerOptions
-
-    @cached_property
-    def tasks(self) -> tuple[Task, ...]:
-        """All trials, one task per series."""
-        return tuple(tasks_of_plans(self.plans))
-
-    @cached_property
-    def missing(self) -> tuple[int, ...]:
-        """The number of missing trials of each task."""
-        store = _existing(self.output)
-        return tuple(missing_trials(store, task) for task in self.tasks)
-
-    @property
-    def trials(self) -> int:
-        """The number of trials of all series."""
-        return sum(task.trials for task in self.tasks)
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        """Time and disk space of the missing trials, measured by short runs."""
-        return estimate(self.tasks, _existing(self.output), self.options)
-
-
-def dry_run(
-    experiment: str | Path | Experiment,
-    *,
-    output: str | Path | None = None,
-    trials: int | None = None,
-    seed: int | None = None,
-    policies: Sequence[str] = (),
-    plugins: Sequence[str | Path] = (),
-    bounds: bool = False,
-    ratios: str | None = None,
-    workers: int | None = None,
-    cluster: str | None = None,
-    shard: int | None = None,
-) -> DryRun:
-    """Check an experiment and determine the work of a run, without writing anything.
-
-    Parameters
-    ----------
-    experiment
-        Name of a built-in experiment, path of a TOML file, or an :class:`Experiment`.
-    output
-        Directory for the store, figures and report. Default: named after the experiment.
-    trials
-        Trials per policy. Default: from the file.
-    seed
-        Random seed. Default: from the file.
-    policies
-        Additional policies to run.
-    plugins
-        Plug-in files to load first.
-    bounds
-        Whether figures show the regret bounds.
-    ratios
-        Record information ratios: "bound" or "joint", see :func:`graphbandits.simulate`.
-    workers
-        Number of worker processes. Default: one thread or process per core, depending on the work.
-    cluster
-        Address of a dask scheduler, or "local" to start a cluster on this machine.
-    shard
-        Trials per shard. Default: depends on the size of the work.
-
-    Returns
-    -------
-    DryRun
-        Simulations, missing trials, and estimates.
-
-    Raises
-    ------
-    InputError
-        If the experiment or an argument is invalid.
-    """
     policies, plugins = _as_list(policies), _as_list(plugins)
     for path in plugins:
         load_plugin(path)
@@ -403,29 +145,216 @@ def dry_run(
     else:
         described, name = load_experiment(experiment), str(experiment)
         key = Path(name).stem
-    place = Path(key) if output is None else Path(output)
+    folder = Path(key) if output is None else Path(output)
     command = ["run", name, f"--trials={described.trials if trials is None else trials}"]
     if not described.sweeps_seed:
         command += [f"--seed={described.seed if seed is None else seed}"]
     command += [f"--policy={policy}" for policy in policies]
-    command += [f"--output={place}"]
+    command += [f"--output={folder}"]
     command += ["--bounds"] if bounds else []
     command += [f"--ratios={ratios}"] if ratios else []
+    if bounds and described.sweeps:
+        raise InputError(f"{name} has sweeps, which have no bounds: remove --bounds")
     with prefix_errors(name):
         plans = described.plans(trials=trials, seed=seed, policies=policies, ratios=ratios)
         # there is no command for an Experiment that was created in Python
         rerun = "" if isinstance(experiment, Experiment) else rerun_command(command, plugins)
-        record = _record(described, plans, key, rerun, bounds)
-    if bounds and record.sweeps and not any(f["kind"] == "regret" for f in record.figures):
+        record = _record(described, plans, key, described.title, rerun, bounds)
+    options = worker_options(workers, cluster, shard)
+    if dry_run:
+        if (folder / MANIFEST).exists():
+            Directory.open(folder)  # checks the format
+        return Study(Directory(folder), record)
+    (study,) = _execute(
+        [(record, plans)],
+        folder,
+        options,
+        title=record.title,
+        formats=formats,
+        pages=pages,
+        progress=progress,
+    )
+    return study
+
+
+def _as_list(value: Any) -> list[Any]:
+    """Return a list; a single string or path becomes a list with one entry."""
+    return [value] if isinstance(value, str | Path) else list(value)
+
+
+def _record(
+    experiment: Experiment, plans: Sequence[Plan], key: str, title: str, rerun: str, bounds: bool
+) -> StudyRecord:
+    return StudyRecord.of(
+        plans,
+        key=key,
+        title=title,
+        rerun=rerun,
+        notes=list(experiment.notes),
+        claims=list(experiment.resolved_claims()),
+        published=experiment.published_means(),
+        sweeps=experiment.sweep_records(),
+        bounds=bounds,
+    )
+
+
+def run_plan(
+    plan: Plan,
+    output: str | Path,
+    *,
+    title: str = "",
+    rerun: str = "",
+    bounds: bool = False,
+    workers: int | None = None,
+    formats: Sequence[str] | None = None,
+    progress: Advance | bool = True,
+) -> Study:
+    """Run one simulation and store its results, with report and figures."""
+    record = StudyRecord.of(
+        [plan], key="simulation", title=title or _title(plan), rerun=rerun, bounds=bounds
+    )
+    (study,) = _execute(
+        [(record, [plan])],
+        Path(output),
+        worker_options(workers),
+        title=record.title,
+        formats=formats,
+        progress=progress,
+    )
+    return study
+
+
+def save_results(results: Results, output: str | Path, *, title: str = "") -> Study:
+    """Write the results of a simulation to a directory, as a study.
+
+    ``open_study(output).results()`` reads them.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`graphbandits.simulate`, or of several simulations of the same problem
+        with the same seed that :func:`graphbandits.results.concat` has combined.
+    output
+        The directory. A simulation that was saved there before is replaced.
+    title
+        Title of the study. Default: graph and size.
+
+    Returns
+    -------
+    Study
+        The study.
+
+    Raises
+    ------
+    InputError
+        If the results were not simulated in this process, or have several seeds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from graphbandits import open_study, simulate
+    >>> results = simulate("ts-n", graph="paper", horizon=10, trials=5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     study = save_results(results, folder)
+    ...     again = open_study(folder).results()
+    >>> bool((again["ts-n"].regret == results["ts-n"].regret).all())
+    True
+    """
+    plan = results.plan
+    if plan is None:
         raise InputError(
-            f"{name} has sweeps, and --bounds needs figures of kind 'regret': add a table "
-            '[[figures]] with kind = "regret", or remove --bounds'
+            "these results cannot be saved: they have several seeds, or they were read from a "
+            "directory or renamed; save the results of each simulation"
         )
-    return DryRun(record, tuple(plans), place, worker_options(workers, cluster, shard))
+    record = StudyRecord.of([plan], key="simulation", title=title or _title(plan))
+    directory = Directory.create(output)
+    for policy, result in results.policies.items():
+        assert result.regret is not None
+        assert result.trial_plays is not None
+        shard = Shard(
+            plan.first_trial,
+            result.regret,
+            result.trial_plays,
+            result.ratios,
+            cpu_name(),
+            trajectories=result.trajectories,
+        )
+        directory.put(Task(plan, policy, plan.first_trial, plan.trials), shard)
+    record.write(directory, [plan])
+    return Study(directory, record)
 
 
-def _existing(place: Path) -> Store | None:
-    return Store.open(place) if (place / MANIFEST).exists() else None
+def _title(plan: Plan) -> str:
+    return f"{plan.graph_text}, {plan.horizon} rounds, {plan.trials} trials"
+
+
+def reproduce(
+    figures: Sequence[str] | None = None,
+    *,
+    output: str | Path = "figures",
+    trials: int | None = None,
+    seed: int = 0,
+    bounds: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    formats: Sequence[str] | None = None,
+    progress: Advance | bool = True,
+) -> list[Study]:
+    """Run the experiments of the paper and draw their figures.
+
+    Parameters
+    ----------
+    figures
+        Some of "1a", "1b", "2a" and "2b". Default: all.
+    output
+        Directory for the results, figures and report.
+    trials
+        Trials per policy. Default: 1000, as in the paper.
+    seed
+        Random seed.
+    bounds
+        Whether figures show the regret bounds.
+    workers
+        Number of worker processes. Default: one thread or process per core, depending on the work.
+    cluster
+        Address of a dask scheduler, such as "tcp://192.168.1.5:8786".
+    formats
+        File formats of the figures: "png", "svg" and "pdf", or some of them. Default: all.
+    progress
+        True shows a progress bar on a terminal. A callable is called with the number of decisions
+        since its last call.
+
+    Returns
+    -------
+    list of Study
+        One study per figure.
+
+    Raises
+    ------
+    IncompleteStudyError
+        If some trials could not be computed. All other trials are stored.
+    """
+    jobs = []
+    for figure in sorted(set(_as_list(figures or FIGURES))):
+        if figure not in FIGURES:
+            raise InputError(f"unknown figure '{figure}': {nearest(figure, FIGURES)}")
+        experiment = load_experiment(f"paper-{figure}")
+        plans = experiment.plans(trials=trials, seed=seed)
+        words = ["reproduce", f"--figure={figure}", f"--trials={plans[0].trials}"]
+        words += [f"--seed={seed}", f"--output={output}"] + (["--bounds"] if bounds else [])
+        title = f"{figure}. {experiment.title}"
+        rerun = rerun_command(words)
+        jobs.append((_record(experiment, plans, figure, title, rerun, bounds), plans))
+    return _execute(
+        jobs,
+        Path(output),
+        worker_options(workers, cluster),
+        title=TITLE,
+        introduction=INTRODUCTION,
+        related=FIGURES,
+        formats=formats,
+        progress=progress,
+    )
 
 
 def worker_options(
@@ -463,109 +392,69 @@ def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> s
 
 
 def _execute(
-    jobs: Sequence[DryRun],
+    jobs: Sequence[tuple[StudyRecord, Sequence[Plan]]],
+    output: Path,
+    options: WorkerOptions,
     *,
     title: str,
     introduction: str = "",
     related: Sequence[str] = (),
+    formats: Sequence[str] | None = None,
     pages: bool = True,
-    progress: bool | RunProgress = True,
+    progress: Advance | bool = True,
 ) -> list[Study]:
-    """Compute the missing trials of jobs that share a directory, and write the outputs.
+    """Compute the missing trials of studies in one directory, and write report and figures.
 
-    ``related`` are keys of other studies that the report includes if the store has them.
+    ``related`` are keys of other studies that the report includes if the directory has them.
     """
-    output, options = jobs[0].output, jobs[0].options
-    make_directory(output)
+    studies = [Study(Directory(output), record) for record, _ in jobs]
     if pages:  # imported here because plots and reports load slowly
-        from graphbandits.experiments.outputs import check_outputs, draw_figures, write_entries
+        from graphbandits.experiments import outputs
 
-        for job in jobs:
-            check_outputs(Study(Store(output), job.record))
-    store = Store.create(output)
-    default = LiveProgress() if progress else RunProgress()
-    monitor = progress if isinstance(progress, RunProgress) else default
-    tasks = tasks_of_plans([plan for job in jobs for plan in job.plans])
-    studies = [Study(store, job.record) for job in jobs]
-    with _report_stored_trials(store, tasks), store.mark_active(notify=monitor.warn):
-        monitor.prepared(store, tasks, options)
-        for other in store.other_processes():
-            monitor.warn(
-                f"another run uses {store.path} (process {other.pid} on {other.host}, since "
-                f"{other.started}): both runs continue and share their finished trials"
-            )
-        for job in jobs:
-            _warn_if_replaced(store, job.record, job.plans, monitor)
-            job.record.write(store, job.plans)
-        failures = _compute_missing(store, studies, tasks, options, monitor, pages)
-        for study in studies if pages else ():
-            monitor.read(study)
-        more = {*related} & {*store.studies()} - {study.key for study in studies}
-        others = [Study.open(store, key) for key in more]
-        shown = sorted([*studies, *others], key=lambda study: study.key)
+        outputs.check_formats(formats)
+        make_directory(output)
+        for study in studies:
+            outputs.check_outputs(study, formats)
+    directory = Directory.create(output)
+    tasks = tasks_of_plans([plan for _, plans in jobs for plan in plans])
+    with _report_stored_trials(directory, tasks):
+        for record, plans in jobs:
+            _warn_if_replaced(directory, record)
+            record.write(directory, plans)
+        for task in tasks:
+            directory.remove_damaged(task)
+        failures = compute_missing(directory, tasks, options, progress=progress, label="running")
+        more = {*related} & {*directory.studies()} - {study.key for study in studies}
+        shown = sorted([*studies, *(Study.open(directory, key) for key in more)], key=_key)
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"
-            write_entries(entries, *files, title=title, introduction=introduction)
-            drawn = [path for s in studies for path in draw_figures(s, warn=monitor.warn)]
-            monitor.written([*files, *drawn])
+            outputs.write_entries(entries, *files, title=title, introduction=introduction)
+            for study in studies:
+                outputs.draw_figures(study, formats=formats)
     _raise_if_missing(studies, failures)
     return studies
 
 
-def _compute_missing(
-    store: Store,
-    studies: Sequence[Study],
-    tasks: Sequence[Task],
-    options: WorkerOptions,
-    monitor: RunProgress,
-    read: bool,
-) -> list[Failure]:
-    """Compute the missing trials and read the results; recompute damaged shards."""
-    for attempt in range(ATTEMPTS):
-        try:
-            for task in tasks:
-                store.verify_present(task, monitor.warn)
-                monitor.checked(task)
-        finally:
-            monitor.all_checked()
-        failures = run_missing(store, tasks, options, monitor)
-        try:
-            for study in studies if read else ():
-                study.entries()
-        except DamagedShardError:
-            if attempt == ATTEMPTS - 1:
-                raise
-        else:
-            break
-    monitor.computed(failures)
-    return failures
+def _key(study: Study) -> str:
+    return study.key
 
 
-def _warn_if_replaced(
-    store: Store, record: StudyRecord, plans: Sequence[Plan], monitor: RunProgress
-) -> None:
-    """Warn if the store has a study of this name whose trials cannot be used."""
-    if record.key not in store.studies():
-        return
-    try:
-        before = read_record(store, record.key)
-    except InputError:  # damaged: it is replaced
-        return
-    if not before.series.keys().isdisjoint(record.series):
-        return
-    mine = [series_of(plan, policy).facts for plan in plans for policy in plan.policies]
-    theirs = [facts for name in before.series if (facts := store.facts(name)) is not None]
-    if any(same_settings(one, other) for one in mine for other in theirs):
-        monitor.warn(
-            f"the study '{record.key}' in {store.path} was computed by other sources or versions: "
-            "its trials are computed again; 'graphbandits store gc' removes the old trials"
-        )
-    else:
-        monitor.warn(
-            f"the study '{record.key}' in {store.path} had other settings or sources "
-            f"({before.title}): it is replaced; 'graphbandits store gc' removes the old trials"
-        )
+def _warn_if_replaced(directory: Directory, record: StudyRecord) -> None:
+    """Warn if the directory has a study of this name whose trials cannot be used."""
+    if record.key in directory.studies():
+        try:
+            before = read_record(directory, record.key)
+        except InputError:  # damaged: it is replaced
+            return
+        if before.series.isdisjoint(record.series):
+            warnings.warn(
+                f"the study '{record.key}' in {directory.path} ({before.title}) was computed with "
+                "other settings, sources or versions: it is replaced, and its trials are computed "
+                "again",
+                InputWarning,
+                stacklevel=4,
+            )
 
 
 def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
@@ -578,8 +467,8 @@ def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
         )
     elif missing:
         message = (
-            f"{missing} trials are missing because they were removed or damaged during the run. "
-            "Run the same command again to compute them"
+            f"{missing} trials were removed or damaged during the run. Run the same command again "
+            "to compute them"
         )
     else:
         return
@@ -587,14 +476,14 @@ def _raise_if_missing(studies: list[Study], failures: list[Failure]) -> None:
 
 
 @contextmanager
-def _report_stored_trials(store: Store, tasks: Sequence[Task]) -> Iterator[None]:
+def _report_stored_trials(directory: Directory, tasks: Sequence[Task]) -> Iterator[None]:
     """Add the number of stored trials to the message of an interrupt."""
     try:
         yield
     except KeyboardInterrupt:
         trials = sum(task.trials for task in tasks)
-        stored = trials - sum(missing_trials(store, task) for task in tasks)
+        missing = sum(count for task in tasks for _, count in directory.missing(task))
         raise KeyboardInterrupt(
-            f"{stored} of {trials} trials are stored in {store.path}; run the same command again "
-            "to continue"
+            f"{trials - missing} of {trials} trials are stored in {directory.path}; run the same "
+            "command again to continue"
         ) from None

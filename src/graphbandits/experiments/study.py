@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from graphbandits.engine import Plan
 from graphbandits.engine.plan import point_text
-from graphbandits.engine.shard import TrueMeans, true_means
+from graphbandits.engine.shard import Recording, true_means
 from graphbandits.errors import InputError, nearest
 from graphbandits.experiments._texts import SweepValue, display_value, line_label
 from graphbandits.experiments.tables import slice_name
 from graphbandits.graphs import Fixed, Process
-from graphbandits.graphs._storage import unpack_process
 from graphbandits.posteriors import Posterior
-from graphbandits.results import Claim, Published, Results
+from graphbandits.results import PolicyResult, Results, concat
 from graphbandits.results.data_frames import to_pandas, to_polars
 from graphbandits.results.trajectory_tables import (
     Part,
@@ -26,20 +26,17 @@ from graphbandits.results.trajectory_tables import (
     check_trials,
     chosen_parts,
 )
-from graphbandits.store import ShardFile, Store
-from graphbandits.store.directory import ShardIndex
-from graphbandits.store.maintenance import Finding, verify
-from graphbandits.store.record import StudyRecord, SweepRecord, read_record
-from graphbandits.store.summary import load_with_curves, summarise_files
-from graphbandits.worlds import Bernoulli, World
-from graphbandits.worlds._storage import unpack_models
+from graphbandits.store import Directory, ShardFile
+from graphbandits.store.directory import ShardIndex, list_names
+from graphbandits.store.record import PointRecord, StudyRecord, SweepRecord, read_record
+from graphbandits.store.verify import Finding, verify
+from graphbandits.worlds import World
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
 
-    from graphbandits.experiments.study_comparison import StudyComparison
     from graphbandits.report import SimulationEntry, SweepEntry
 
 #: Maximum number of policies that a message lists.
@@ -129,46 +126,35 @@ def join_limited(parts: Sequence[PolicyProgress]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Cell:
     """One simulation of a study: one point of a sweep, or the only simulation.
 
-    Parameters
+    Attributes
     ----------
-    store
-        The store.
-    trials
+    trials : int
         Number of requested trials per policy.
-    first_trial
+    first_trial : int
         Number of the first trial.
-    sweep
+    sweep : int or None
         Index of the sweep; None without sweeps.
-    point
+    point : dict
         Values of the swept parameters by name.
-    name
-        Part of file names that identifies the cell.
-    key
-        Key of the description of the cell in the store.
-    series
-        Series of trials in the store, by policy.
-    lines
+    series : dict of str to str
+        Series of trials in the directory, by policy.
+    lines : dict of str to str
         Label of the line of each policy in the sweep.
+    settings : dict
+        Settings of the simulation, as in the results.
+    rounds : ndarray of int
+        Recorded rounds.
     """
 
-    store: Store
-    trials: int
-    first_trial: int
-    sweep: int | None
-    point: dict[str, Any]
-    name: str
-    key: str
-    series: dict[str, str]
-    lines: dict[str, str]
-
-    @cached_property
-    def description(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Settings, names of arms and recorded rounds; arrays of graph and prior."""
-        return self.store.cell(self.key)
+    def __init__(self, directory: Directory, study: StudyRecord, record: PointRecord) -> None:
+        self.directory, self.problem = directory, record.problem
+        self.trials, self.first_trial = study.trials, study.first_trial
+        self.sweep, self.point = record.sweep, record.point
+        self.series, self.lines = record.policies, record.lines
+        self.settings, self.rounds = record.settings, np.array(record.rounds)
 
     def __repr__(self) -> str:
         return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
@@ -186,9 +172,7 @@ class Cell:
         ShardIndex
             Shards to use, and gaps.
         """
-        return self.store.shard_index(
-            self.series[self.policy(policy)], self.trials, self.first_trial
-        )
+        return self.directory.index(self.series[self.policy(policy)], self.trials, self.first_trial)
 
     def policy(self, name: str) -> str:
         """Return the name of a policy in this cell.
@@ -217,7 +201,7 @@ class Cell:
         return by_line[line_label(name)]
 
     def files(self, policy: str) -> tuple[ShardFile, ...]:
-        """Return the shards of a complete policy.
+        """Return the shards of a policy.
 
         Parameters
         ----------
@@ -234,13 +218,13 @@ class Cell:
         InputError
             If trials are missing.
         """
-        cover = self.shard_index(policy)
-        if cover.gaps:
+        index = self.shard_index(policy)
+        if index.gaps:
             raise InputError(
-                f"{cover.missing} of {self.trials} trials of '{policy}'{self.where} are missing in "
-                f"{self.store.path}: run the experiment again to compute them"
+                f"{index.missing} of {self.trials} trials of '{policy}'{self.where} are missing in "
+                f"{self.directory.path}: run the experiment again to compute them"
             )
-        return cover.used
+        return index.used
 
     @property
     def where(self) -> str:
@@ -270,7 +254,13 @@ class Cell:
         """
         return [part.policy for part in self.progress().policies if not part.missing]
 
-    def results(self, policies: str | Iterable[str] | None = None, curves: bool = False) -> Results:
+    def results(
+        self,
+        policies: str | Iterable[str] | None = None,
+        *,
+        curves: bool = True,
+        trajectories: bool = False,
+    ) -> Results:
         """Read the results.
 
         Parameters
@@ -278,8 +268,9 @@ class Cell:
         policies
             Names or lines of policies, or a single one. Default: all.
         curves
-            Whether to load the curves of every trial. By default, shards are summarised one by one
-            and only the summaries are kept in memory.
+            Whether to keep the regret and the ratios of every trial and round in memory.
+        trajectories
+            Whether to read recorded actions, observations and eligible arms.
 
         Returns
         -------
@@ -293,29 +284,26 @@ class Cell:
         """
         chosen = [policies] if isinstance(policies, str) else policies
         names = list(self.series if chosen is None else dict.fromkeys(map(self.policy, chosen)))
-        meta, _ = self.description
-        rounds, arms = np.array(meta["rounds"]), tuple(meta["arms"])
-        read = load_with_curves if curves else summarise_files
-        means = self._true_means()
-        found = {
-            name: read(self.store, self.files(name), len(rounds), len(arms), means)
-            for name in names
-        }
-        run = {
-            "seed": meta["settings"]["seed"],
-            "first_trial": self.first_trial,
-            "trials": self.trials,
-        }
-        descriptions = meta["settings"]["policies"]
-        settings = meta["settings"] | {
-            "trials": self.trials,
-            "runs": [run],
-            "policies": {name: descriptions[name] for name in names},
+        means = None
+        if self.world is not None:
+            means = true_means(self.world, self.settings["seed"], self.trials)
+        found = {}
+        for name in names:
+            shards = [
+                self.directory.read(file, len(self.rounds), trajectories)
+                for file in self.files(name)
+            ]
+            result = PolicyResult.from_shards(shards, len(self.arms), means)
+            summary: dict[str, Any] = {"regret": None, "ratios": None, "trial_plays": None}
+            found[name] = result if curves else replace(result, **summary)
+        described = self.settings["policies"]
+        settings = self.settings | {
+            "problem": self.problem,
+            "policies": {name: described[name] for name in names},
         }
         process = self.process
-        return Results(
-            rounds, found, arms, settings, process if isinstance(process, Fixed) else None
-        )
+        graph = process if isinstance(process, Fixed) else None
+        return Results(self.rounds, found, self.arms, settings, graph)
 
     def trajectories(
         self, policy: str, trials: int | Iterable[int] | None = None
@@ -342,8 +330,7 @@ class Cell:
             If the policy is unknown, trials are missing, or no trajectories were recorded.
         """
         policy, chosen = self.policy(policy), check_trials(trials)
-        meta, _ = self.description
-        recorded = meta["settings"].get("record")
+        recorded = self.settings.get("record")
         if not recorded:
             raise InputError(
                 f"no actions and no observations of '{policy}'{self.where} were recorded: set "
@@ -357,63 +344,58 @@ class Cell:
             for trial in chosen:
                 if not any(file.first <= trial < file.end for file in files):
                     raise InputError(
-                        f"no trial {trial} of '{policy}'{self.where} in {self.store.path}"
+                        f"no trial {trial} of '{policy}'{self.where} in {self.directory.path}"
                     )
             files = tuple(f for f in files if any(f.first <= trial < f.end for trial in chosen))
-        seed, store = meta["settings"]["seed"], self.store
 
         def parts() -> Iterator[Part]:
             for file in files:
-                found = store.read(file).trajectories
-                if found is None or found.recorded != tuple(recorded):
-                    raise InputError(
-                        f"the shard {store.path_of(file)} has no {' and '.join(recorded)}: "
-                        "'graphbandits store verify' checks the store"
-                    )
-                found.check_arms(len(meta["arms"]), f"the trajectories in {store.path_of(file)}")
-                yield from chosen_parts(seed, file.first, found, chosen)
+                found, path = self.directory.read(file).trajectories, self.directory.path_of(file)
+                assert found is not None  # recorded according to the settings
+                found.check_arms(len(self.arms), f"the trajectories in {path}")
+                yield from chosen_parts(self.settings["seed"], file.first, found, chosen)
 
-        return TrajectoryTables(parts, recorded, meta["arms"])
-
-    def _true_means(self) -> TrueMeans | None:
-        """Return the true means of the arms in all trials; None if the world is unknown."""
-        world = self.world
-        if world is None:
-            return None
-        return true_means(world, self.description[0]["settings"]["seed"], self.trials)
+        return TrajectoryTables(parts, recorded, self.arms)
 
     @cached_property
+    def _plan(self) -> Plan | None:
+        """The plan without policies; None if it needs a plug-in that is not loaded."""
+        data = self.directory.problem(self.problem)
+        horizon, run = self.settings["horizon"], (self.first_trial, self.trials)
+        try:
+            return Plan.unpack(
+                data,
+                policies={},
+                horizon=horizon,
+                first_trial=run[0],
+                trials=run[1],
+                seed=self.settings["seed"],
+                recording=Recording(tuple(self.rounds.tolist())),
+            )
+        except InputError:
+            return None
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms; their numbers from 1 if they have none."""
+        if self._plan is not None:
+            return self._plan.arm_names
+        return tuple(str(i + 1) for i in range(self.settings["arms"]))
+
+    @property
     def process(self) -> Process | None:
-        """The graph process; None if it belongs to a plug-in that is not loaded."""
-        meta, arrays = self.description
-        try:
-            return unpack_process(meta["graph"], arrays)
-        except InputError:
-            return None
-
-    @cached_property
-    def _models(self) -> tuple[World, Posterior] | None:
-        """The world and the posterior of the policies; None if a plug-in is not loaded."""
-        meta, arrays = self.description
-        settings, models = meta["settings"], meta.get("models", {})
-        if "world" not in models and settings.get("world") != Bernoulli.__name__:
-            return None
-        means = settings.get("means")
-        known = dict(arrays) | ({} if means is None else {"fixed": np.array(means)})
-        try:
-            return unpack_models({"accuracy": settings["accuracy"]} | models, known)
-        except InputError:
-            return None
+        """The graph process; None if a plug-in is not loaded."""
+        return None if self._plan is None else self._plan.process
 
     @property
     def world(self) -> World | None:
-        """The world; None if it belongs to a plug-in that is not loaded."""
-        return None if self._models is None else self._models[0]
+        """The world; None if a plug-in is not loaded."""
+        return None if self._plan is None else self._plan.world
 
     @property
     def posterior(self) -> Posterior | None:
-        """The prior that policies start from; None if it belongs to a plug-in not loaded."""
-        return None if self._models is None else self._models[1]
+        """The prior that policies start from; None if a plug-in is not loaded."""
+        return None if self._plan is None else self._plan.posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,15 +456,15 @@ class Study(Sequence[Cell]):
 
     Parameters
     ----------
-    store
-        The store.
+    directory
+        The directory.
     record
         The description of the study.
 
     Attributes
     ----------
     key, title : str
-        Name of the study in the store, and its title.
+        Name of the study in the directory, and its title.
     trials : int
         Number of requested trials per policy and cell.
     parameters : tuple of str
@@ -493,31 +475,23 @@ class Study(Sequence[Cell]):
         Shell command that repeats or continues the run.
     """
 
-    def __init__(self, store: Store, record: StudyRecord) -> None:
-        self.store, self.record = store, record
+    def __init__(self, directory: Directory, record: StudyRecord) -> None:
+        self.directory, self.record = directory, record
         self.key, self.title, self.rerun = record.key, record.title, record.rerun
         self.trials, self.notes, self.sweeps = record.trials, record.notes, record.sweeps
+        self.claims, self.published = record.claims, record.published
         self.parameters = tuple(dict.fromkeys(n for one in self.sweeps for n in one.parameters))
-        self.claims = [Claim(c.text, (*c.better,), (*c.than,), c.source) for c in record.claims]
-        self.published: Published | None = None
-        if record.published is not None:
-            means = {name: (mean, error) for name, (mean, error) in record.published.means.items()}
-            self.published = Published(means, record.published.source)
-        more = record.trials, record.first_trial
-        self.cells = tuple(
-            Cell(store, *more, one.sweep, one.point, one.name, one.cell, one.policies, one.lines)
-            for one in record.cells
-        )
+        self.cells = tuple(Cell(directory, record, point) for point in record.points)
         self._cached: tuple[object, list[SimulationEntry | SweepEntry]] | None = None
 
     @classmethod
-    def open(cls, store: Store, key: str) -> Study:
+    def open(cls, directory: Directory, key: str) -> Study:
         """Open a study.
 
         Parameters
         ----------
-        store
-            The store.
+        directory
+            The directory.
         key
             Key of the study.
 
@@ -529,19 +503,15 @@ class Study(Sequence[Cell]):
         Raises
         ------
         InputError
-            If the store has no such study.
+            If the directory has no such study.
         """
-        known = store.studies()
-        if key not in known:
-            hint = nearest(key, known) if known else "the store is empty"
-            raise InputError(f"no study '{key}' in {store.path}: {hint}")
-        return cls(store, read_record(store, key))
+        return cls(directory, read_record(directory, key))
 
     def __repr__(self) -> str:
         count = len(self.cells)
         swept = f" over {', '.join(self.parameters)}" if self.parameters else ""
         size = f"{count} cell{'s' * (count > 1)}{swept}, {self.trials} trials"
-        return f"<Study '{self.key}' in {self.store.path}: {self.title}; {size}>"
+        return f"<Study '{self.key}' in {self.directory.path}: {self.title}; {size}>"
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -584,9 +554,10 @@ class Study(Sequence[Cell]):
                 groups.setdefault(repr(_fixed_parameters(cell, sweep)), []).append(cell)
             for cells in groups.values():
                 fixed = _fixed_parameters(cells[0], sweep)
-                key = f"{self.key}-{slice_name(sweep, cells[0].point)}"
-                if any(key == other.key for other in found):
-                    key += f"-{number + 1}"  # two sweeps with the same parameters
+                key = base = f"{self.key}-{slice_name(sweep, cells[0].point)}"
+                count = 2
+                while any(key.casefold() == other.key.casefold() for other in found):
+                    key, count = f"{base}-{count}", count + 1  # for example two sweeps of "r"
                 title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
                 at = ((_axis_value(cell, sweep, alone), cell) for cell in cells)
                 values = {str(value) if texts else value: cell for value, cell in at}
@@ -678,7 +649,10 @@ class Study(Sequence[Cell]):
         point: Mapping[str, Any] | None = None,
         /,
         policies: str | Iterable[str] | None = None,
-        curves: bool = False,
+        *,
+        curves: bool = True,
+        trajectories: bool = False,
+        pool: str | None = None,
         **more: Any,
     ) -> Results:
         """Read the results at one point, as in ``study.results(r=0.25)``.
@@ -690,7 +664,11 @@ class Study(Sequence[Cell]):
         policies
             Names or lines of policies, or a single one. Default: all.
         curves
-            Whether to load the curves of every trial, see :meth:`Cell.results`.
+            Whether to keep the regret and the ratios of every trial and round in memory.
+        trajectories
+            Whether to read recorded actions, observations and eligible arms.
+        pool
+            "seed" combines the trials of all seeds of a sweep over the seed.
         **more
             Values of swept parameters.
 
@@ -704,7 +682,20 @@ class Study(Sequence[Cell]):
         InputError
             If the cell is not unique, a policy is unknown, or trials are missing.
         """
-        return self.cell(point, **more).results(policies, curves)
+        how = {"curves": curves, "trajectories": trajectories}
+        if pool is None:
+            return self.cell(point, **more).results(policies, **how)
+        if pool != "seed" or "seed" not in self.parameters:
+            raise InputError(f"pool must be 'seed' in a study with a sweep over it, not {pool!r}")
+        cells = [cell for cell in self.select(point, **more) if "seed" in cell.point]
+        fixed = {**(point or {}), **more}
+        others = {name for cell in cells for name in cell.point if name not in ("seed", *fixed)}
+        if any(len({cell.point[name] for cell in cells}) > 1 for name in others):
+            raise InputError(
+                f"the study '{self.key}' has several points besides the seed: give "
+                f"{_values_text(cells, sorted(others))}"
+            )
+        return concat([cell.results(policies, **how) for cell in cells])
 
     def trajectories(
         self,
@@ -749,7 +740,7 @@ class Study(Sequence[Cell]):
         Parameters
         ----------
         path
-            The .html file. Default: report.html in the directory of the store.
+            The .html file. Default: report.html in the directory of the study.
 
         Returns
         -------
@@ -768,9 +759,9 @@ class Study(Sequence[Cell]):
         Parameters
         ----------
         directory
-            Directory for the figures. Default: directory of the store.
+            Directory for the figures. Default: that of the study.
         formats
-            File formats. Default: from the experiment.
+            "png", "svg" and "pdf", or some of them. Default: all.
 
         Returns
         -------
@@ -810,36 +801,45 @@ class Study(Sequence[Cell]):
 
         return summary_of(self.entries())
 
-    def compare(self, *others: Study, reference: str | None = None) -> StudyComparison:
-        """Compare the policies of each cell, or of the problems shared with other studies.
-
-        Differences are paired if the worlds are the same.
-
-        Parameters
-        ----------
-        *others
-            Other studies.
-        reference
-            Policy to compare with. Default: the policy with the lowest regret.
-
-        Returns
-        -------
-        StudyComparison
-            One comparison per problem.
-        """
-        from graphbandits.experiments.study_comparison import compare_studies
-
-        return compare_studies([self, *others], reference)
-
     def verify(self) -> list[Finding]:
-        """Verify every file in the store.
+        """Verify every file in the directory.
 
         Returns
         -------
         list of Finding
-            Damaged, missing, suspicious and unused files.
+            Damaged, missing and inconsistent files.
         """
-        return list(verify(self.store))
+        return verify(self.directory)
+
+    def remove(self, policies: str | Iterable[str] | None = None) -> None:
+        """Remove the study from its directory, or only its trials of some policies.
+
+        Without ``policies``, all trials that no other study of the directory uses are removed, also
+        those of earlier versions of an experiment or of a policy. Figures and reports stay.
+
+        Parameters
+        ----------
+        policies
+            Names or lines of policies, or a single one, whose trials are removed. Default: the
+            whole study.
+
+        Raises
+        ------
+        InputError
+            If a policy is unknown, or if another study of the directory cannot be read.
+        """
+        keys = [key for key in self.directory.studies() if key != self.key]
+        others = [read_record(self.directory, key) for key in keys]
+        kept = {series for record in others for series in record.series}
+        if policies is not None:
+            chosen = [policies] if isinstance(policies, str) else list(policies)
+            mine = {cell.series[cell.policy(name)] for cell in self.cells for name in chosen}
+            self.directory.remove(None, (mine & {*self.directory.series()}) - kept)
+            return
+        needed = {point.problem for record in others for point in record.points}
+        names = list_names(self.directory.path / "problems")
+        problems = {name.removesuffix(".npz") for name in names if name[0] != "."}
+        self.directory.remove(self.key, {*self.directory.series()} - kept, problems - needed)
 
     def progress(self) -> Progress:
         """Count the stored trials, without reading shards.
@@ -861,7 +861,7 @@ class Study(Sequence[Cell]):
         Parameters
         ----------
         table
-            Name of a table in docs/results.md, such as "final" or "curve".
+            Name of a table, such as "final" or "curve".
         partial
             Whether to use the stored trials if some are missing. By default, missing trials are an
             error.
@@ -958,22 +958,22 @@ def _values_text(cells: Iterable[Cell], names: Iterable[str]) -> str:
 
 
 class Studies(Mapping[str, Study]):
-    """Mapping of the studies of a store by key. Studies are opened on demand.
+    """Mapping of the studies of a directory by key. Studies are opened on demand.
 
     Parameters
     ----------
-    store
-        The store.
+    directory
+        The directory.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._keys = store.studies()
+    def __init__(self, directory: Directory) -> None:
+        self.directory = directory
+        self._keys = directory.studies()
         self._open: dict[str, Study] = {}
 
     def __getitem__(self, key: str) -> Study:
         if key not in self._open:
-            self._open[key] = Study.open(self.store, key)
+            self._open[key] = Study.open(self.directory, key)
         return self._open[key]
 
     def __contains__(self, key: object) -> bool:
@@ -986,7 +986,7 @@ class Studies(Mapping[str, Study]):
         return len(self._keys)
 
     def __repr__(self) -> str:
-        return f"<Studies of {self.store.path}: {', '.join(self) or 'none'}>"
+        return f"<Studies of {self.directory.path}: {', '.join(self) or 'none'}>"
 
     def select(self, keys: list[str] | None = None) -> list[Study]:
         """Return studies by key.
@@ -1004,12 +1004,12 @@ class Studies(Mapping[str, Study]):
         Raises
         ------
         InputError
-            If a key is unknown or the store has no studies.
+            If a key is unknown or the directory has no studies.
         """
         if not self:
             raise InputError(
-                f"{self.store.path} has no studies: create one with 'graphbandits run EXPERIMENT "
-                f"--output {self.store.path}'"
+                f"{self.directory.path} has no studies: create one with 'graphbandits run "
+                f"EXPERIMENT --output {self.directory.path}'"
             )
         return [self[key] for key in dict.fromkeys(keys or self)]
 
@@ -1030,9 +1030,9 @@ def open_studies(directory: str | Path) -> Studies:
     Raises
     ------
     InputError
-        If the directory is not a store.
+        If the directory has no studies.
     """
-    return Studies(Store.open(directory))
+    return Studies(Directory.open(directory))
 
 
 def open_study(directory: str | Path, key: str | None = None) -> Study:
@@ -1053,7 +1053,7 @@ def open_study(directory: str | Path, key: str | None = None) -> Study:
     Raises
     ------
     InputError
-        If the directory is not a store, or the study is unknown or not unique.
+        If the directory has no studies, or the study is unknown or not unique.
 
     Examples
     --------

@@ -325,7 +325,7 @@ NOT_SWEEPABLE = {
     ),
     "policies": "use a placeholder in the policies",
 } | dict.fromkeys(
-    ("title", "plugins", "notes", "record", "claims", "published", "sweeps", "figures"),
+    ("title", "plugins", "notes", "record", "claims", "published", "sweeps"),
     "it is the same in all simulations",
 )
 
@@ -482,20 +482,13 @@ class SweepTable(SimulationTable):
                 raise MisplacedError(f"{message}; the first is a {kind}", *place)
 
     def _check_distinct(self, parameter: str) -> None:
-        """Raise an error if two values are equal or have the same file name."""
+        """Raise an error if two values are equal."""
         values = [display_value(value) for value in self._column(parameter).values()]
         if self.point_list is not None:  # several points can share a value
             values = list(dict.fromkeys(values))
         for place, value in enumerate(values):
             if value in values[:place]:
                 raise InputError(f"the value {_texts.toml_text(value)} is given twice")
-        # some file systems ignore case
-        files = {file_name_part(value).casefold() for value in values}
-        if len(files) < len(values) or "" in files:
-            raise InputError(
-                f"{self._values_of(parameter)} must give different file names, of letters, "
-                f"digits, '.', '+', '-' and '_'; got {', '.join(map(str, values))}"
-            )
 
     def _check_key(self, parameter: str) -> None:
         """Raise an error for invalid values of a key, or for a key that is also set."""
@@ -543,20 +536,6 @@ def line_labels(policies: Iterable[str]) -> dict[str, str]:
     return {text: line if alike.count(line) == 1 else text for text, line in lines.items()}
 
 
-def cell_name(point: Mapping[str, ScalarValue]) -> str:
-    """Return the part of file names that identifies a point.
-
-    >>> cell_name({"r": 0.25, "arms": 5})
-    'r-0.25-arms-5'
-    """
-    return "-".join(f"{parameter}-{file_name_part(value)}" for parameter, value in point.items())
-
-
-def sweep_name(sweep: SweepRecord) -> str:
-    """Return the name of a sweep: its parameters."""
-    return "-".join(sweep.parameters)
-
-
 def slice_name(sweep: SweepRecord, point: Mapping[str, ScalarValue]) -> str:
     """Return the name of a slice: the parameter on the axis, and the values of all others.
 
@@ -565,6 +544,6 @@ def slice_name(sweep: SweepRecord, point: Mapping[str, ScalarValue]) -> str:
     'r-arms-5'
     """
     if sweep.x is None:  # a list is one slice
-        return sweep_name(sweep)
-    fixed = {name: value for name, value in point.items() if name != sweep.x}
-    return "-".join(filter(None, (sweep.x, cell_name(fixed))))
+        return "-".join(sweep.parameters)
+    fixed = (f"{key}-{file_name_part(value)}" for key, value in point.items() if key != sweep.x)
+    return "-".join([sweep.x, *fixed])

@@ -1,4 +1,4 @@
-"""Results of simulations: regret curves, comparisons, data frames and files."""
+"""Results of simulations: regret curves, comparisons and data frames."""
 
 from graphbandits.results.combine import concat
 from graphbandits.results.differences import Difference, standard_error

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from graphbandits.engine.shard import Ratios
-from graphbandits.engine.trajectories import Trajectories
+from graphbandits.engine import Plan, Ratios, Trajectories
 from graphbandits.errors import InputError
-from graphbandits.results.data_frames import NO_CURVES, edges_of
-from graphbandits.results.model import PolicyResult, Results
+from graphbandits.results.data_frames import NO_CURVES
+from graphbandits.results.model import PolicyResult, Results, join_plays
 
-#: Settings that may differ between results and are combined; all others must be equal.
-JOINED_SETTINGS = frozenset({"seed", "trials", "runs", "policies", "version", "versions"})
-#: Values of settings that older versions did not save.
-_DEFAULTS = {"regret": "pseudo", "accuracy": "simulation"}
-#: Entries of a policy that may differ: they describe it and do not change its numbers.
-_DESCRIPTION = frozenset({"summary", "plugin", "note"})
+#: Settings that must be equal; the problem is the hash of graph, world, posterior and answers.
+SAME_SETTINGS = (
+    *("problem", "graph_source", "world_source", "horizon"),
+    *("regret", "ratios", "record"),
+)
 
 Runs = tuple[tuple[int | None, int, int], ...]
 
@@ -85,85 +82,63 @@ def concat(results: Sequence[Results]) -> Results:
     }
     runs = tuple(run for group in columns for run in group)
     first = given[0]
-    return Results(
-        first.rounds, policies, first.arms, _settings(given, runs, described), first.graph
-    )
+    plan = _joined_plan(given, runs, policies)
+    settings = _settings(given, runs, described)
+    return Results(first.rounds, policies, first.arms, settings, first.graph, plan)
 
 
 def _check_same_problem(one: Results, other: Results) -> None:
     """Raise InputError unless all settings except policies and runs are equal."""
-    known = [r.settings.get("graph_hash") for r in (one, other)]
-    same_graph = None not in known and known[0] == known[1]
-    for setting in dict.fromkeys((*one.settings, *other.settings)):
-        if setting in JOINED_SETTINGS or setting == "graph_hash":
-            continue  # the hash is compared below
-        if setting == "graph" and same_graph:
-            continue  # the same graph from another file
-        default = _DEFAULTS.get(setting)
-        mine, theirs = (r.settings.get(setting, default) for r in (one, other))
-        unknown = setting == "graph_source" and None in (mine, theirs)  # before 0.6
-        if not unknown and _plain(mine) != _plain(theirs):
+    for setting in SAME_SETTINGS:
+        mine, theirs = (r.settings.get(setting) for r in (one, other))
+        if setting == "problem" and None in (mine, theirs):
+            raise InputError(
+                "results can be combined only if another process could compute them: register the "
+                "graph, the world or the posterior in a plug-in file"
+            )
+        if mine != theirs:
+            if setting == "problem":
+                mine, theirs = (_problem_text(r, of) for r, of in ((one, other), (other, one)))
             raise _mismatch(setting, mine, theirs)
-    if one.arms != other.arms:
-        raise _mismatch("names of the arms", one.arms, other.arms)
     if not np.array_equal(one.rounds, other.rounds):
         raise _mismatch("recorded rounds", one.rounds.tolist(), other.rounds.tolist())
-    mine, theirs = _edges(one), _edges(other)
-    if mine != theirs:
-        raise _mismatch("graph", _edge_text(one, mine, theirs), _edge_text(other, theirs, mine))
-    if None not in known and not same_graph:
-        shown = (
-            f"{r.settings.get('graph')} ({r.settings['graph_hash'][:8]})" for r in (one, other)
-        )
-        raise _mismatch("graph", *shown)
+
+
+def _problem_text(one: Results, other: Results) -> str:
+    """Return the settings of a problem that differ from those of another one."""
+    skipped = {"policies", "versions", "runs", "seed", "trials", "problem"}
+    different = {
+        name: value
+        for name, value in one.settings.items()
+        if name not in skipped and value != other.settings.get(name)
+    }
+    return ", ".join(f"{name} {_short(value)}" for name, value in different.items()) or "other"
 
 
 def _policy_descriptions(results: list[Results]) -> dict[str, Any]:
-    """Return the entry of each policy in the settings; raise InputError if two differ."""
+    """Return the entry of each policy in the settings; raise InputError if two sources differ."""
     described: dict[str, Any] = {}
     for part in results:
         for name, entry in (part.settings.get("policies") or {}).items():
-            mine = described.setdefault(name, entry)
-            for field in dict.fromkeys((*mine, *entry)):
-                if field not in _DESCRIPTION and _policy_fact(mine, field) != _policy_fact(
-                    entry, field
-                ):
-                    what = f"{field} of policy '{name}'"
-                    raise _mismatch(what, mine.get(field), entry.get(field))
+            mine = described.setdefault(name, entry).get("source")
+            if mine != entry.get("source"):
+                raise _mismatch(f"source of policy '{name}'", mine, entry.get("source"))
     return described
 
 
-def _policy_fact(entry: Mapping[str, Any], field: str) -> str:
-    """Return a field of a policy entry as JSON; versions before 0.4 had no need 'fixed'."""
-    value = entry.get(field)
-    if field == "needs" and isinstance(value, Mapping):
-        value = {"fixed": False, **value}
-    return _plain(value)
-
-
-def _edges(results: Results) -> set[tuple[int, int, float]] | float | None:
-    """Return a fixed graph in a form that can be compared."""
-    if results.graph is None:
+def _joined_plan(
+    given: Sequence[Results], runs: Runs, policies: Mapping[str, PolicyResult]
+) -> Plan | None:
+    """Return the plan of combined results that are one run; None if they are several."""
+    plans = [part.plan for part in given if part.plan is not None]
+    merged = _merge_runs(runs)
+    if len(plans) < len(given) or len(merged) > 1:
         return None
-    table = edges_of(results)
-    if table is None:
-        return float(results.graph.feedback.reach(np.array([0]))[0, -1])
-    return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-def _edge_text(results: Results, mine: Any, theirs: Any) -> str:
-    """Describe a difference between two graphs, with the names of the arms."""
-    if not isinstance(mine, set):
-        return "not saved" if mine is None else f"all other arms with probability {mine:g}"
-    more = sorted(mine - theirs) if isinstance(theirs, set) else []
-    count = f"{len(mine)} edge{'s' * (len(mine) != 1)}"
-    if not more:
-        return count
-    source, target, probability = more[0]
-    return (
-        f"{count} with {results.arms[source]} -> {results.arms[target]} of probability "
-        f"{probability:g}"
-    )
+    every = {name: policy for plan in plans for name, policy in plan.policies.items()}
+    chosen = {name: every[name] for name in policies}
+    lines = {name: name for name in chosen}
+    _, first, trials = merged[0]
+    return replace(plans[0], policies=chosen, lines=lines, first_trial=first, trials=trials)
 
 
 def _mismatch(what: str, mine: object, theirs: object) -> InputError:
@@ -176,11 +151,6 @@ def _mismatch(what: str, mine: object, theirs: object) -> InputError:
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else "not given" if value is None else str(value)
     return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def _plain(value: object) -> str:
-    """Return a setting as JSON, in which a tuple is a list."""
-    return json.dumps(value, sort_keys=True, default=repr)
 
 
 def _runs_of(results: Results) -> Runs:
@@ -257,15 +227,22 @@ def _append_trials(name: str, parts: list[PolicyResult]) -> PolicyResult:
     curves = [part.regret for part in parts if part.regret is not None]
     if len(curves) < len(parts):
         raise InputError(f"cannot add trials to those of '{name}': {NO_CURVES}")
-    plays = np.sum([part.plays for part in parts], axis=0)
     ratios = [part.ratios for part in parts if part.ratios is not None]
-    all_ratios = Ratios.concat(ratios) if len(ratios) == len(parts) else None
     ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
-    by_rank = np.sum(ranked, axis=0) if len(ranked) == len(parts) else None
-    joined = PolicyResult.from_trials(np.concatenate(curves), plays, all_ratios)
+    by_trial = [
+        (part.trial_plays, len(part.final)) for part in parts if part.trial_plays is not None
+    ]
     seen = [part.trajectories for part in parts]
-    trajectories = Trajectories.concat(seen) if any(seen) else None
-    return replace(joined, rank_plays=by_rank, trajectories=trajectories)
+    return replace(
+        PolicyResult.from_trials(
+            np.concatenate(curves),
+            np.sum([part.plays for part in parts], axis=0),
+            Ratios.concat(ratios) if len(ratios) == len(parts) else None,
+        ),
+        rank_plays=np.sum(ranked, axis=0) if len(ranked) == len(parts) else None,
+        trajectories=Trajectories.concat(seen) if any(seen) else None,
+        trial_plays=join_plays(by_trial) if len(by_trial) == len(parts) else None,
+    )
 
 
 def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:
@@ -283,8 +260,6 @@ def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> 
     ]
     if "policies" in settings:
         settings["policies"] = described
-    if "version" in settings:
-        settings["version"] = _distinct([r.settings.get("version") for r in results])
     if "versions" in settings:
         given = [r.settings.get("versions") or {} for r in results]
         packages = dict.fromkeys(package for versions in given for package in versions)

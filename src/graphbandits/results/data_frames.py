@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 #: Levels of the quantiles of every curve and of the final regret.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 #: Reason and advice if results have only means and quantiles.
-NO_CURVES = (
-    "these results do not contain the curves of the trials; read them from the store with "
-    "Cell.results(curves=True), or simulate again if the results were saved in format 1"
-)
+NO_CURVES = "these results are summaries: read them with study.results()"
 #: Tables with their columns and types.
 SCHEMA: dict[str, dict[str, str]] = {
     "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
@@ -260,10 +257,7 @@ def full_table(results: Results, table: str) -> pa.Table:
     names, axes = policies_of(results, table), Axes.of(results)
     if not names and table == "ratios":
         if any(result.ratio_sums is not None for result in results.policies.values()):
-            raise InputError(
-                "these results have only the means of the information ratios; read the ratios of "
-                "each trial from the store with Cell.results(curves=True)"
-            )
+            raise InputError(f"the ratios of the trials are not here: {NO_CURVES}")
         raise InputError(
             "these results have no information ratios: simulate with ratios='bound' or 'joint'"
         )
@@ -282,8 +276,8 @@ def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
     what = "eligible arms" if table == "eligible" else table
     if table in (settings.get("record") or ()):
         return InputError(
-            f"these results are a summary without {what}: read them from the store with "
-            "Cell.trajectories(policy) or Cell.results(curves=True)"
+            f"these results were read without {what}: use study.trajectories(policy=...), or "
+            "study.results(trajectories=True)"
         )
     return InputError(f"these results have no {what}: simulate with record='{table}'")
 

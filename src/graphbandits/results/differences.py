@@ -40,8 +40,6 @@ class Difference:
     simultaneous : bool, default=False
         Whether the confidence level holds for all differences of the family together, or for each
         one separately.
-    paired : bool, default=True
-        Whether the difference was computed trial by trial in the same worlds.
     """
 
     first: str
@@ -51,7 +49,6 @@ class Difference:
     low: float
     high: float
     simultaneous: bool = False
-    paired: bool = True
 
     def reversed(self) -> Difference:
         """Return the difference ``second`` minus ``first``.
@@ -152,33 +149,6 @@ def paired_differences(
         Difference(*pair, mean, error, mean - width * error, mean + width * error, simultaneous)
         for pair, mean, error in zip(pairs, means.tolist(), errors.tolist(), strict=True)
     ]
-
-
-def independent_difference(
-    first: str, second: str, final: Mapping[str, Floats], confidence: float
-) -> Difference:
-    """Return the difference of two means from different worlds, with Welch's interval.
-
-    The standard error is sqrt(u + v), u and v being the squared standard errors of the two means,
-    with (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) degrees of freedom (Welch, The generalization
-    of "Student's" problem when several different population variances are involved, Biometrika
-    34, 1947).
-
-    >>> final = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.0, 4.0])}
-    >>> found = independent_difference("a", "b", final, 0.95)
-    >>> found.mean, round(found.standard_error, 3)
-    (0.0, 2.082)
-    """
-    one, other = final[first], final[second]
-    mean = float(one.mean() - other.mean())
-    u, v = (float(standard_error(values)) ** 2 for values in (one, other))
-    error = math.sqrt(u + v)
-    if error > 0.0:  # NaN is not
-        spread = (u * u / (len(one) - 1) + v * v / (len(other) - 1)) / (u + v) ** 2
-        half = error * t_quantile(confidence, 1.0 + 1.0 / spread)
-    else:
-        half = error
-    return Difference(first, second, mean, error, mean - half, mean + half, paired=False)
 
 
 def max_t(paired: Floats, confidence: float) -> float:

@@ -7,15 +7,15 @@ import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.engine.shard import Ratios
-from graphbandits.engine.trajectories import Trajectories
+from graphbandits.engine import Plan, Plays, Ratios, Shard, Trajectories
+from graphbandits.engine.shard import TrueMeans, rank_plays, true_means
 from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.graphs import Fixed
 from graphbandits.results.data_frames import NO_CURVES, QUANTILES, full_table, to_pandas, to_polars
 from graphbandits.results.differences import (
     Difference,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from graphbandits.graphs import Fixed
     from graphbandits.results.trajectory_tables import TrajectoryTables
 
 
@@ -50,16 +49,17 @@ class PolicyResult:
     plays : ndarray of shape (arms,)
         Number of plays of each arm in all trials.
     regret : ndarray of shape (trials, rounds), optional
-        Cumulative regret of each trial. None for results of format 1 and for summaries of a store.
+        Cumulative regret of each trial. None for summaries (``study.results(curves=False)``).
     ratios : Ratios, optional
         Information ratios, if they were recorded.
     ratio_sums : Moments, optional
-        Mean and standard error of ``ratios.ratio_sum``, in summaries of a store.
+        Mean and standard error of ``ratios.ratio_sum``, if ratios were recorded.
     rank_plays : ndarray of shape (arms,), optional
-        Number of plays by the rank of the arm in its trial (best arm first). It is not saved.
+        Number of plays by the rank of the arm in its trial (best arm first).
     trajectories : Trajectories, optional
-        Actions, observations and eligible arms of each trial, if they were recorded. None for
-        summaries of a store.
+        Actions, observations and eligible arms of each trial, if they were recorded.
+    trial_plays : Plays, optional
+        Number of plays of each arm in each trial.
     """
 
     mean: Floats
@@ -72,6 +72,7 @@ class PolicyResult:
     ratio_sums: Moments | None = None
     rank_plays: Ints | None = None
     trajectories: Trajectories | None = None
+    trial_plays: Plays | None = None
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
@@ -99,6 +100,35 @@ class PolicyResult:
             plays=plays,
             regret=regret,
             ratios=ratios,
+            ratio_sums=None if ratios is None else Moments.of(ratios.ratio_sum),
+        )
+
+    @classmethod
+    def from_shards(
+        cls, shards: Sequence[Shard], arms: int, means: TrueMeans | None = None
+    ) -> PolicyResult:
+        """Summarise the trials of shards; with the true means, plays are also ranked."""
+        plays = np.zeros(arms, np.int64)
+        for shard in shards:
+            arm = shard.plays.arm
+            if arm.size and not 0 <= arm.min() <= arm.max() < arms:
+                last = shard.first + shard.trials - 1
+                raise InputError(
+                    f"the shard of trials {shard.first} to {last} has plays of arms that are not "
+                    f"among the {arms} arms"
+                )
+            shard.plays.add_to(plays)
+        ratios = [shard.ratios for shard in shards if shard.ratios is not None]
+        seen = [shard.trajectories for shard in shards]
+        return replace(
+            cls.from_trials(
+                np.concatenate([shard.regret for shard in shards]),
+                plays,
+                Ratios.concat(ratios) if len(ratios) == len(shards) else None,
+            ),
+            rank_plays=rank_plays(shards, arms, means),
+            trajectories=Trajectories.concat(seen) if any(seen) else None,
+            trial_plays=join_plays([(shard.plays, shard.trials) for shard in shards]),
         )
 
     def final_quantiles(self) -> dict[str, float]:
@@ -164,6 +194,8 @@ class Results:
         Settings of the simulation, as plain values; docs/results.md lists them.
     graph : Fixed, optional
         Feedback graph, if it is the same in every round.
+    plan : Plan, optional
+        The simulation, if it was computed in this process; needed to save the results.
 
     Examples
     --------
@@ -178,6 +210,21 @@ class Results:
     arms: tuple[str, ...]
     settings: Mapping[str, Any]
     graph: Fixed | None = None
+    plan: Plan | None = None
+
+    @classmethod
+    def from_shards(cls, plan: Plan, shards: Mapping[str, Sequence[Shard]]) -> Results:
+        """Return the results of a plan from the shards of its policies."""
+        means = true_means(plan.world, plan.seed, plan.trials)
+        arms = plan.world.arms
+        found = {name: PolicyResult.from_shards(mine, arms, means) for name, mine in shards.items()}
+        try:
+            problem = plan.problem
+        except InputError:  # a graph or a world that only this process knows
+            problem = None
+        graph = plan.process if isinstance(plan.process, Fixed) else None
+        settings = plan.settings() | {"problem": problem}
+        return cls(plan.recording.record, found, plan.arm_names, settings, graph, plan)
 
     def __post_init__(self) -> None:
         if not self.policies:
@@ -459,7 +506,11 @@ class Results:
         settings = dict(self.settings)
         if isinstance(described := settings.get("policies"), Mapping):
             settings["policies"] = {k: described[k] for k in policies if k in described}
-        return replace(self, policies=policies, settings=settings)
+        plan = self.plan
+        if plan is not None:
+            chosen = {name: plan.policies[name] for name in policies}
+            plan = replace(plan, policies=chosen, lines={name: name for name in chosen})
+        return replace(self, policies=policies, settings=settings, plan=plan)
 
     def renamed(self, names: Mapping[str, str]) -> Results:
         """Rename policies.
@@ -490,7 +541,7 @@ class Results:
         settings = dict(self.settings)
         if isinstance(described := settings.get("policies"), Mapping):
             settings["policies"] = {names.get(k, k): entry for k, entry in described.items()}
-        return replace(self, policies=policies, settings=settings)
+        return replace(self, policies=policies, settings=settings, plan=None)
 
     @classmethod
     def concat(cls, results: Sequence[Results]) -> Results:
@@ -578,56 +629,6 @@ class Results:
         """
         return to_polars(full_table(self, table))
 
-    @property
-    def hash(self) -> str:
-        """Sha256 of everything that is saved; equal results have the same hash."""
-        from graphbandits.results.file_formats import content_hash
-
-        return content_hash(self)
-
-    def save(self, directory: str | Path) -> Path:
-        """Write the results to a directory: Parquet tables and a JSON manifest.
-
-        The directory is written atomically. Existing results are replaced; a directory with other
-        files is not.
-
-        Parameters
-        ----------
-        directory : str or Path
-            The directory.
-
-        Returns
-        -------
-        Path
-            The directory.
-        """
-        from graphbandits.results.file_formats import save
-
-        return save(self, Path(directory))
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Results:
-        """Read results that :meth:`save` wrote, and verify them.
-
-        Parameters
-        ----------
-        directory : str or Path
-            The directory.
-
-        Returns
-        -------
-        Results
-            The same results, bit for bit.
-
-        Raises
-        ------
-        InputError
-            If a file is missing or damaged; the message names the file.
-        """
-        from graphbandits.results.file_formats import load
-
-        return load(Path(directory))
-
 
 def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:
     """Return the runs in the settings; a single run from trial 0 if there are none."""
@@ -648,6 +649,16 @@ def _check_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "first_trial": check_integer(run.get("first_trial", 0), "first_trial of a run", least=0),
         "trials": check_integer(run.get("trials"), "trials of a run"),
     }
+
+
+def join_plays(parts: Sequence[tuple[Plays, int]]) -> Plays:
+    """Concatenate the plays of blocks, given with their numbers of trials."""
+    starts = np.cumsum([0, *(trials for _, trials in parts)])
+    return Plays(
+        np.concatenate([plays.trial + at for (plays, _), at in zip(parts, starts, strict=False)]),
+        np.concatenate([plays.arm for plays, _ in parts]),
+        np.concatenate([plays.count for plays, _ in parts]),
+    )
 
 
 def _number(value: float) -> float | None:

@@ -1,23 +1,21 @@
-"""Stores: shards on disk, and the driver that computes missing shards."""
+"""Computation of missing trials, and directories of studies."""
 
-from graphbandits.store.directory import DamagedShardError, ShardFile, Store
+from graphbandits.store.directory import DamagedShardError, Directory, ShardFile
 from graphbandits.store.driver import (
     Failure,
-    RunProgress,
     WorkerOptions,
-    run_missing,
+    compute_missing,
     simulate,
     simulate_plan,
 )
 
 __all__ = [
     "DamagedShardError",
+    "Directory",
     "Failure",
-    "RunProgress",
     "ShardFile",
-    "Store",
     "WorkerOptions",
-    "run_missing",
+    "compute_missing",
     "simulate",
     "simulate_plan",
 ]

@@ -1,4 +1,4 @@
-"""Store: a directory of shards, which are written atomically and checked when they are read."""
+"""Directory of studies: shards, problems and records, written atomically and checked on reading."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from graphbandits import _io
 from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
-from graphbandits.engine.provenance import Series, facts_hash, series_of
-from graphbandits.errors import InputError, nearest
-from graphbandits.store import activity
+from graphbandits.engine.identity import Series, facts_hash, series_of
+from graphbandits.errors import InputError, InputWarning, nearest
 
-#: Format of a store. A newer format raises an error.
+#: Format of the directory. Another format raises an error.
 FORMAT = 1
-MANIFEST = "store.json"
-SERIES_FILE = "series.json"
-#: File name extension of a damaged shard that was set aside.
-DAMAGED_SUFFIX = ".damaged"
+MANIFEST = "study.json"
+IDENTITY_FILE = "identity.json"
 _SHARD = re.compile(r"([0-9]{10})-([1-9][0-9]*)\.([0-9a-f]{64})\.parquet")
 #: Advice for most damaged or missing files.
 RUN_AGAIN = "run the experiment again to repair it"
@@ -52,18 +51,12 @@ def read_errors() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True, order=True)
 class ShardFile:
-    """File of a shard: consecutive trials of a series. The file name contains all fields.
+    """File of a shard: series, first trial, number of trials, and sha256 of the content.
 
-    Parameters
-    ----------
-    series : str
-        Name of the series, a sha256.
-    first : int
-        Number of the first trial.
-    trials : int
-        Number of trials.
-    checksum : str
-        Sha256 of the content of the file.
+    The file name contains all of them.
+
+    >>> ShardFile.of("s", f"0000000250-50.{'ab' * 32}.parquet").end
+    300
     """
 
     series: str
@@ -73,25 +66,7 @@ class ShardFile:
 
     @classmethod
     def of(cls, series: str, name: str) -> ShardFile | None:
-        """Parse the name of a file.
-
-        Parameters
-        ----------
-        series : str
-            Name of the series.
-        name : str
-            Name of the file.
-
-        Returns
-        -------
-        ShardFile or None
-            The file; None if the name is not that of a shard.
-
-        Examples
-        --------
-        >>> ShardFile.of("s", f"0000000250-50.{'ab' * 32}.parquet").end
-        300
-        """
+        """Parse the name of a file; None if it is not that of a shard."""
         match = _SHARD.fullmatch(name)
         return cls(series, int(match[1]), int(match[2]), match[3]) if match else None
 
@@ -108,15 +83,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class ShardIndex:
-    """Index of the shards of a range of trials.
-
-    Parameters
-    ----------
-    used : tuple of ShardFile
-        Files that contain the trials, in order and without overlap.
-    gaps : tuple of (int, int)
-        Ranges of trials that no file contains, as (first, trials).
-    """
+    """Files that contain trials, in order and without overlap, and gaps as (first, trials)."""
 
     used: tuple[ShardFile, ...]
     gaps: tuple[tuple[int, int], ...]
@@ -171,36 +138,23 @@ def _gaps(used: Sequence[ShardFile], first: int, end: int) -> list[tuple[int, in
 
 
 class DamagedShardError(InputError):
-    """The content of a shard is not what was written; ``file`` is the shard."""
-
-    def __init__(self, message: str, file: ShardFile) -> None:
-        super().__init__(message)
-        self.file = file
+    """The content of a shard is not what was written."""
 
 
-class Store:
-    """Shards and studies in a directory. Use :meth:`create` or :meth:`open` to get a store.
+class Directory:
+    """Shards, problems and records of studies in a directory; see :meth:`create` and :meth:`open`.
 
-    Parameters
-    ----------
-    path : Path
-        The directory.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from graphbandits.engine import Plan
     >>> from graphbandits.rng import Keys
-    >>> from graphbandits.engine.provenance import series_of
     >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
-    >>> series = series_of(plan, "ts-n")
+    >>> task = Task(plan, "ts-n", 0, 5)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store.create(folder)
-    ...     file = store.write(series, plan.run_shard("ts-n", Keys(0, 0, 3)), {})
-    ...     index = store.shard_index(series.name, trials=5)
-    ...     again = store.read(file)
-    >>> index.used == (file,), index.gaps, again.regret.shape
-    (True, ((3, 2),), (3, 10))
+    ...     directory = Directory.create(folder)
+    ...     is_new = directory.put(task, plan.run_shard("ts-n", Keys(0, 0, 3)))
+    ...     missing = directory.missing(task)
+    >>> is_new, missing
+    (True, ((3, 2),))
     """
 
     def __init__(self, path: Path) -> None:
@@ -208,228 +162,99 @@ class Store:
         self._described: set[str] = set()
 
     @classmethod
-    def create(cls, path: str | Path) -> Store:
-        """Open a store, and create it if it does not exist.
-
-        Parameters
-        ----------
-        path : str or Path
-            The directory. Other files in it are not changed.
-
-        Returns
-        -------
-        Store
-            The store.
-
-        Raises
-        ------
-        InputError
-            If the directory cannot be created, or if its manifest is damaged or too new.
-        """
-        store = cls(_io.make_directory(Path(path)))
-        manifest = store.path / MANIFEST
+    def create(cls, path: str | Path) -> Directory:
+        """Open a directory, and create it if it does not exist; other files in it stay."""
+        directory = cls(_io.make_directory(Path(path)))
+        manifest = directory.path / MANIFEST
         if not manifest.exists():
             entry = {"format": FORMAT, "made_by": f"graphbandits {__version__}"}
             # does not replace a manifest that another process has just written
             _io.write_new(manifest, (json.dumps(entry, indent=2) + "\n").encode())
-        store._check()
-        return store
+        directory._check()
+        return directory
 
     @classmethod
-    def open(cls, path: str | Path) -> Store:
-        """Open an existing store.
-
-        Parameters
-        ----------
-        path : str or Path
-            The directory.
-
-        Returns
-        -------
-        Store
-            The store.
-
-        Raises
-        ------
-        InputError
-            If the directory is not a store, or if its manifest is damaged or too new.
-        """
-        store = cls(Path(path))
-        manifest = store.path / MANIFEST
-        if not os.path.lexists(manifest):
-            is_there = os.path.isdir(store.path)
+    def open(cls, path: str | Path) -> Directory:
+        """Open an existing directory."""
+        directory = cls(Path(path))
+        if not os.path.lexists(directory.path / MANIFEST):
+            is_there = os.path.isdir(directory.path)
             reason = f"it has no {MANIFEST}" if is_there else "the directory does not exist"
             raise InputError(
-                f"{path} is not a store: {reason}; give the output directory of 'graphbandits run'"
+                f"{path} has no studies: {reason}; give the output directory of 'graphbandits run'"
             )
-        store._check()
-        return store
+        directory._check()
+        return directory
 
     def _check(self) -> None:
         path = self.path / MANIFEST
-        entry = parse_json(_io.read_bytes(path, "manifest of a store"))
+        entry = parse_json(_io.read_bytes(path, "description of a directory"))
         number = entry.get("format") if isinstance(entry, dict) else None
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        if type(number) is not int:
             raise InputError(
-                f"{path} is not the manifest of a store, or is damaged: if {self.path} was written "
-                "by this version of graphbandits, delete the file and run the experiment again; "
-                "the shards are kept and verified"
+                f"{path} is damaged: delete it and run the experiment again; the stored trials are "
+                "kept and verified"
             )
-        if number > FORMAT:
+        if number != FORMAT:
             raise InputError(
-                f"{self.path} is a store of format {number}, but this version of graphbandits "
-                f"reads formats up to {FORMAT}: update graphbandits"
+                f"{self.path} has studies of format {number}, but this version of graphbandits "
+                f"reads format {FORMAT}: use the version that wrote them, or another directory"
             )
 
     # --- shards
 
+    def series(self) -> list[str]:
+        """List the names of all series."""
+        return list_names(self.path / "shards")
+
     def shards(self, series: str) -> list[ShardFile]:
-        """List the shards of a series by their file names; no file is read.
-
-        Parameters
-        ----------
-        series : str
-            Name of the series.
-
-        Returns
-        -------
-        list of ShardFile
-            The files, sorted.
-        """
-        directory = self.path / "shards" / series
-        found = (ShardFile.of(series, name) for name in list_names(directory, only_files=True))
+        """List the shards of a series by their file names; no file is read."""
+        found = (ShardFile.of(series, name) for name in list_names(self.path / "shards" / series))
         return sorted(file for file in found if file is not None)
 
-    def shard_index(self, series: str, trials: int, first: int = 0) -> ShardIndex:
-        """Select the shards that contain a range of trials, and find the gaps.
-
-        Parameters
-        ----------
-        series : str
-            Name of the series.
-        trials : int
-            Number of trials.
-        first : int, default=0
-            Number of the first trial.
-
-        Returns
-        -------
-        ShardIndex
-            Files without overlap, and the missing trials.
-        """
+    def index(self, series: str, trials: int, first: int = 0) -> ShardIndex:
+        """Select the shards that contain a range of trials, and find the gaps."""
         return index_shards(self.shards(series), trials, first)
 
     def path_of(self, file: ShardFile) -> Path:
-        """Return the path of a shard.
-
-        Parameters
-        ----------
-        file : ShardFile
-            The shard.
-
-        Returns
-        -------
-        Path
-            Path of its file.
-        """
+        """Return the path of a shard."""
         return self.path / "shards" / file.series / file.name
 
-    def describe(self, series: Series) -> None:
-        """Write the facts of a series, unless the file exists and is correct.
-
-        Parameters
-        ----------
-        series : Series
-            The series.
-        """
-        if series.name not in self._described:
-            directory = make_store_directory(self.path / "shards" / series.name)
-            text = json.dumps(series.facts, indent=1) + "\n"
-            write_if_changed(directory / SERIES_FILE, text.encode())
-            self._described.add(series.name)
-
-    def facts(self, series: str) -> dict[str, Any] | None:
-        """Read the facts of a series.
-
-        Parameters
-        ----------
-        series : str
-            Name of the series.
-
-        Returns
-        -------
-        dict or None
-            The facts; None if they are missing, or if their hash is not the name of the series.
-        """
-        try:
-            facts = parse_json(_io.read_regular(self.path / "shards" / series / SERIES_FILE))
+    def identity(self, series: str) -> dict[str, Any] | None:
+        """Read what determines a series; None if it is missing, or not what its name says."""
+        with suppress(*read_errors()):
+            facts = parse_json(_io.read_regular(self.path / "shards" / series / IDENTITY_FILE))
             return facts if facts_hash(facts) == series else None
-        except read_errors():
-            return None
+        return None
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
-        """Write a shard atomically.
+        """Write a shard atomically; writing the same shard twice gives one file.
 
-        Writing the same shard twice gives one file.
-
-        Parameters
-        ----------
-        series : Series
-            Series of the shard.
-        shard : Shard
-            The shard.
-        facts : mapping
-            Plain JSON values that are stored in the file. They must not vary between runs (no
-            times), because the file is named by its content.
-
-        Returns
-        -------
-        ShardFile
-            The file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be written, or if the facts are not JSON values.
+        The facts are stored in the file. They must not vary between runs, because the file is named
+        by its content.
         """
-        try:
-            data = shard.to_parquet({**facts, "series": series.name})
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"the facts of a shard must be plain JSON values: {error}") from None
-        checksum = hashlib.sha256(data).hexdigest()
-        file = ShardFile(series.name, shard.first, shard.trials, checksum)
-        self.describe(series)
-        _io.write_bytes(make_store_directory(self.path_of(file).parent) / file.name, data)
+        data = shard.to_parquet({**facts, "series": series.name})
+        file = ShardFile(series.name, shard.first, shard.trials, hashlib.sha256(data).hexdigest())
+        self._describe(series)
+        _io.write_bytes(make_directory(self.path_of(file).parent) / file.name, data)
         return file
 
+    def _describe(self, series: Series) -> None:
+        if series.name not in self._described:
+            directory = make_directory(self.path / "shards" / series.name)
+            text = json.dumps(series.facts, indent=1) + "\n"
+            write_if_changed(directory / IDENTITY_FILE, text.encode())
+            self._described.add(series.name)
+
     def read(self, file: ShardFile, rounds: int | None = None, trajectories: bool = True) -> Shard:
-        """Read and verify a shard.
+        """Read and verify a shard, which must have this number of recorded rounds.
 
-        Parameters
-        ----------
-        file : ShardFile
-            The shard.
-        rounds : int, optional
-            Expected number of recorded rounds.
-        trajectories : bool, default=True
-            If false, actions and observations are verified but not read.
-
-        Returns
-        -------
-        Shard
-            The shard.
-
-        Raises
-        ------
-        DamagedShardError
-            If the file is missing, or if its content is not what was written.
-        InputError
-            If the file cannot be read for another reason, such as its permissions.
+        Without ``trajectories``, actions and observations are verified but not returned.
         """
         path = self.path_of(file)
 
         def damaged(reason: str) -> DamagedShardError:
-            return DamagedShardError(f"the shard {path} {reason}", file)
+            return DamagedShardError(f"the shard {path} {reason}: {RUN_AGAIN}")
 
         try:
             data = _io.read_regular(path)
@@ -438,250 +263,90 @@ class Store:
         except (OSError, InputError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             if isinstance(error, OSError) and error.errno == errno.EIO:
-                raise damaged(f"is damaged: {reason}") from None
+                raise damaged(f"is damaged ({reason})") from None
             raise InputError(f"cannot read the shard {path}: {reason}") from None
         if hashlib.sha256(data).hexdigest() != file.checksum:
-            raise damaged("is damaged: its sha256 differs from the one in its name")
+            raise damaged("is damaged (its sha256 differs from the one in its name)")
         try:
             shard, facts = Shard.from_parquet(data, trajectories)
-            series = facts["series"]
+            found = shard.first, shard.trials, facts["series"]
         except read_errors() as error:
             reason = str(error).split("\n")[0]
-            raise damaged(f"is damaged: {reason}") from None
-        if (shard.first, shard.trials, series) != (file.first, file.trials, file.series):
-            raise damaged("is damaged: its trials are not those in its name")
+            raise damaged(f"is damaged ({reason})") from None
+        if found != (file.first, file.trials, file.series):
+            raise damaged("is damaged (its trials are not those in its name)")
         if rounds is not None and shard.regret.shape[1] != rounds:
-            raise damaged(f"has {shard.regret.shape[1]} recorded rounds, not {rounds}")
+            raise damaged(f"is damaged (it has {shard.regret.shape[1]} rounds, not {rounds})")
         if not np.isfinite(shard.regret).all():
-            raise damaged("has a regret that is not a finite number")
+            raise damaged("is damaged (a regret is not a finite number)")
         return shard
 
-    def set_aside(self, file: ShardFile) -> Path | None:
-        """Rename a damaged shard, for later inspection. Its trials are then missing.
-
-        If another run has just repaired the shard, it is renamed too, and computed again.
-
-        Parameters
-        ----------
-        file : ShardFile
-            The shard.
-
-        Returns
-        -------
-        Path or None
-            New path; None if the file no longer exists.
-        """
-        path = self.path_of(file)
-        aside = path.with_suffix(DAMAGED_SUFFIX)
-        with _io.readable_errors(aside):
-            try:
-                os.replace(path, aside)
-            except FileNotFoundError:
-                return None
-        return aside
-
-    # --- used by the driver
+    # --- used by a run
 
     def missing(self, task: Task) -> tuple[tuple[int, int], ...]:
-        """Return the trials of a task that no shard contains.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-
-        Returns
-        -------
-        tuple of (int, int)
-            Ranges of trials as (first, trials).
-        """
+        """Return the trials of a task that no shard contains, as ranges (first, trials)."""
         series = series_of(task.plan, task.policy)
-        return self.shard_index(series.name, task.trials, task.first).gaps
+        return self.index(series.name, task.trials, task.first).gaps
 
-    def put(self, task: Task, shard: Shard) -> None:
-        """Write the shard of a task.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        shard : Shard
-            Its outcome.
-        """
+    def put(self, task: Task, shard: Shard) -> bool:
+        """Write the shard of a task; return whether it is new."""
+        before = self.missing(task)
         series = series_of(task.plan, task.policy)
         self.write(series, shard, {"policy": task.policy, "cpu": shard.cpu})
+        return bool(before)
 
-    def is_shared(self) -> bool:
-        """Return whether other processes are active in the store.
-
-        Returns
-        -------
-        bool
-            True if there are other processes.
-        """
-        return bool(self.other_processes())
-
-    def verify_present(self, task: Task, warn: Callable[[str], None]) -> None:
-        """Read all existing shards of a task, and set aside damaged ones.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        warn : callable
-            Called with a message for each damaged shard.
-        """
+    def remove_damaged(self, task: Task) -> None:
+        """Read all shards of a task, and remove those that are damaged, with a warning."""
         series = series_of(task.plan, task.policy)
-        self.describe(series)
+        self._describe(series)
         sound: set[ShardFile] = set()
-        # after a shard is set aside, others may replace it; these are read too
-        while unread := set(self.shard_index(series.name, task.trials, task.first).used) - sound:
+        # after a shard is removed, others may replace it; these are read too
+        while unread := set(self.index(series.name, task.trials, task.first).used) - sound:
             for file in sorted(unread):
                 try:
                     self.read(file)
                     sound.add(file)
                 except DamagedShardError as error:
-                    self.set_aside(file)
-                    warn(f"{error}; it was set aside and will be computed again")
+                    path = self.path_of(file)
+                    with _io.readable_errors(path):
+                        path.unlink(missing_ok=True)
+                    message = str(error).removesuffix(f": {RUN_AGAIN}")
+                    warnings.warn(f"{message}; it is computed again", InputWarning, stacklevel=2)
 
-    # --- cells and studies
+    # --- problems and studies
 
-    def put_cell(self, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-        """Write the description of a cell; its name is the hash of its content.
+    def put_problem(self, data: bytes) -> None:
+        """Write a packed problem; its name is the sha256 of its content."""
+        name = f"{hashlib.sha256(data).hexdigest()}.npz"
+        write_if_changed(make_directory(self.path / "problems") / name, data)
 
-        Parameters
-        ----------
-        meta : mapping
-            Plain JSON values.
-        arrays : mapping of str to ndarray
-            Arrays.
-
-        Returns
-        -------
-        str
-            Name of the cell, a sha256.
-        """
-        data = _io.to_npz(meta, arrays)
-        name = hashlib.sha256(data).hexdigest()
-        path = self.path / "cells" / f"{name}.npz"
-        make_store_directory(path.parent)
-        write_if_changed(path, data)
-        return name
-
-    def cell(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read the description of a cell.
-
-        Parameters
-        ----------
-        name : str
-            Name of the cell.
-
-        Returns
-        -------
-        meta : dict
-            Plain values.
-        arrays : dict of str to ndarray
-            Arrays.
-
-        Raises
-        ------
-        InputError
-            If the description is missing or damaged.
-        """
-        path = self.path / "cells" / f"{name}.npz"
+    def problem(self, name: str) -> bytes:
+        """Read a packed problem."""
+        path = self.path / "problems" / f"{name}.npz"
         if not path.exists():
-            raise InputError(f"the description of a cell {path} is missing: {RUN_AGAIN}")
-        data = _io.read_bytes(path, "description of a cell")
+            raise InputError(f"the problem {path} is missing: {RUN_AGAIN}")
+        data = _io.read_bytes(path, "problem")
         if hashlib.sha256(data).hexdigest() != name:
             raise InputError(f"{path} is damaged: {RUN_AGAIN}")
-        return _io.from_npz(data)
+        return data
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
-        """Write the record of a study, and replace an earlier record.
-
-        Parameters
-        ----------
-        key : str
-            Key of the study.
-        record : mapping
-            Plain JSON values.
-
-        Raises
-        ------
-        InputError
-            If the existing record has a newer format, or if the values are not JSON values.
-        """
+        """Write the record of a study, and replace an earlier record."""
         path = self._study_path(key)
-        self.check_study(key, record)
-        try:
-            text = json.dumps(record, indent=1, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"the record of a study must be plain JSON values: {error}") from None
-        make_store_directory(path.parent)
-        _io.write_text(path, text + "\n")
+        text = json.dumps(record, indent=1, allow_nan=False)
+        _io.write_text(make_directory(path.parent) / path.name, text + "\n")
 
-    def check_study(self, key: str, record: Mapping[str, Any]) -> None:
-        """Check that :meth:`put_study` may replace the existing record of a study.
-
-        Parameters
-        ----------
-        key : str
-            Key of the study.
-        record : mapping
-            The new record.
-
-        Raises
-        ------
-        InputError
-            If the existing record has a newer format.
-        """
-        try:
-            existing = parse_json(_io.read_regular(self._study_path(key)))
-        except (OSError, InputError):  # no record, or one that gives an error when it is written
-            return
-        number = existing.get("format") if isinstance(existing, dict) else None
-        known = record.get("format", 1)
-        if isinstance(number, int) and number > known:
-            raise InputError(
-                f"the study '{key}' in {self.path} has format {number}, but this version of "
-                f"graphbandits writes format {known}: update graphbandits, or choose another "
-                "directory; the study was not changed"
-            )
-
-    def study(self, key: str) -> dict[str, Any]:
-        """Read the record of a study.
-
-        Parameters
-        ----------
-        key : str
-            Key of the study.
-
-        Returns
-        -------
-        dict
-            The record.
-
-        Raises
-        ------
-        InputError
-            If there is no such study, or if its record is damaged.
-        """
+    def study(self, key: str) -> Any:
+        """Read the record of a study; None if it is not JSON."""
         path = self._study_path(key)
         if not os.path.lexists(path):
-            raise InputError(f"no study '{key}' in {self.path}: {nearest(key, self.studies())}")
-        record = parse_json(_io.read_bytes(path, "study"))
-        if not isinstance(record, dict):
-            raise InputError(f"{path} is damaged: {RUN_AGAIN}")
-        return record
+            known = self.studies()
+            hint = nearest(key, known) if known else "there are none"
+            raise InputError(f"no study '{key}' in {self.path}: {hint}")
+        return parse_json(_io.read_bytes(path, "study"))
 
     def studies(self) -> list[str]:
-        """List the keys of the studies.
-
-        Returns
-        -------
-        list of str
-            The keys, sorted.
-        """
+        """List the keys of the studies, sorted."""
         names = list_names(self.path / "studies")
         return [name[:-5] for name in names if name.endswith(".json") and name[0] != "."]
 
@@ -690,81 +355,34 @@ class Store:
             raise InputError(f"the key of a study must be a valid file name, not {key!r}")
         return self.path / "studies" / f"{key}.json"
 
-    # --- active processes
-
-    def mark_active(
-        self,
-        command: str | None = None,
-        kind: Literal["run", "gc"] = "run",
-        notify: Callable[[str], None] = lambda line: None,
-    ) -> AbstractContextManager[None]:
-        """Mark this process as active in the store until the end of the context.
-
-        A run does this before it looks for existing shards. It waits until a running gc has ended,
-        at most for a minute.
-
-        Parameters
-        ----------
-        command : str, optional
-            Command line that other processes show. The default is that of this process.
-        kind : {"run", "gc"}, default="run"
-            Kind of the process.
-        notify : callable, optional
-            Called with a message if the run has to wait.
-
-        Returns
-        -------
-        context manager
-            Its entry raises InputError if a gc does not end within a minute.
-        """
-        return activity.mark_active(
-            make_store_directory(self.path / activity.DIRECTORY), command, kind, notify
-        )
-
-    def other_processes(self) -> list[activity.ActiveProcess]:
-        """List the other processes that are active in the store.
-
-        The files of processes that were killed are removed.
-
-        Returns
-        -------
-        list of ActiveProcess
-            The other processes.
-        """
-        return activity.other_processes(self.path / activity.DIRECTORY)
+    def remove(
+        self, study: str | None, series: Iterable[str], problems: Iterable[str] = ()
+    ) -> None:
+        """Remove the record of a study, and then series and problems."""
+        with _io.readable_errors(self.path):
+            if study is not None:
+                self._study_path(study).unlink(missing_ok=True)
+            for name in series:
+                shutil.rmtree(self.path / "shards" / name)
+            for name in problems:
+                (self.path / "problems" / f"{name}.npz").unlink(missing_ok=True)
 
 
-def make_store_directory(path: Path) -> Path:
-    """Create a directory of the store if it does not exist, and return its path."""
+def make_directory(path: Path) -> Path:
+    """Create a directory if it does not exist, and return its path."""
     with _io.readable_errors(path):
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise _not_a_directory(path) from None
+        path.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def list_names(path: Path, only_files: bool = False) -> list[str]:
+def list_names(path: Path) -> list[str]:
     """List the names in a directory, sorted; empty if it does not exist."""
     try:
-        with os.scandir(path) as entries:
-            return sorted(entry.name for entry in entries if not (only_files and entry.is_dir()))
+        return sorted(os.listdir(path))
     except FileNotFoundError:
         return []
-    except NotADirectoryError:
-        raise _not_a_directory(path) from None
     except OSError as error:
         raise InputError(f"cannot list {path}: {error.strerror}") from None
-
-
-def _not_a_directory(path: Path) -> InputError:
-    """Return an error: a directory of the store, or a parent of it, is not a directory."""
-    existing = (one for one in (*reversed(path.parents), path) if os.path.lexists(one))
-    wrong = next((one for one in existing if not one.is_dir()), path)
-    return InputError(
-        f"{wrong} is not a directory, but the store needs a directory with this name: move it "
-        "elsewhere, and run the same command again"
-    )
 
 
 def write_if_changed(path: Path, data: bytes) -> None:

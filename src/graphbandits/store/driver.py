@@ -1,21 +1,19 @@
-"""Driver that computes the missing shards of a store, and simulations in memory."""
+"""Computation of missing trials by workers, and simulations in memory."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphbandits.engine import MonitorFactory, Plan, Shard, Task
 from graphbandits.engine._progress import Advance, progress_bar
-from graphbandits.engine.executors import ThreadExecutor, executor_for
+from graphbandits.engine.executors import executor_for
 from graphbandits.engine.plan import BLOCK
 from graphbandits.engine.shard import MAX_POINTS
 from graphbandits.errors import GraphBanditsError, check_integer
@@ -24,8 +22,6 @@ from graphbandits.policies import Policy
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
 from graphbandits.rng import Keys
-from graphbandits.store.directory import Store
-from graphbandits.store.summary import results_from_shards
 from graphbandits.worlds import World
 
 #: Maximum number of decisions in a shard: an interruption loses about a minute of work.
@@ -34,25 +30,11 @@ MAX_SHARD_DECISIONS = 5 * 10**6
 MAX_SHARD_OBSERVATIONS = 4 * 10**6
 #: Maximum of trials times rounds times arms in a shard that records eligible arms: 200 MB.
 MAX_SHARD_ELIGIBLE = 2 * 10**8
-#: Maximum number of passes over the shards, which may be removed or damaged during the run.
-MAX_PASSES = 5
 
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """Workers of a run, and the size of its shards.
-
-    Parameters
-    ----------
-    workers : int, default=1
-        Number of workers on this machine.
-    cluster : str, optional
-        Address of a dask scheduler, or "local".
-    shard : int, optional
-        Number of trials in a shard. The default depends on the horizon, the arms and the workers.
-    parallel : {"auto", "threads", "processes"}, default="auto"
-        Kind of the workers; see :func:`graphbandits.simulate`.
-    """
+    """Number and kind of workers, a cluster, and trials per shard (None: depends on the work)."""
 
     workers: int = 1
     cluster: str | None = None
@@ -85,194 +67,59 @@ class Failure:
         return f"{self.task.label}, trials {self.task.first} to {last}: {self.error}"
 
 
-class RunProgress:
-    """Receiver of the progress of a run. All methods do nothing; override those that you need."""
+class Shards(Protocol):
+    """Where the shards of tasks are kept: in memory, or in a directory."""
 
-    def warn(self, message: str) -> None:
-        """Receive a warning for the user.
+    def missing(self, task: Task) -> Sequence[tuple[int, int]]:
+        """Return the missing trials as ranges (first, trials)."""
+        ...
 
-        Parameters
-        ----------
-        message : str
-            One sentence.
-        """
-
-    def prepared(self, store: Store, tasks: Sequence[Task], options: WorkerOptions) -> None:
-        """Receive the tasks after all checks, before any computation.
-
-        Parameters
-        ----------
-        store : Store
-            The open store.
-        tasks : sequence of Task
-            All trials of each series.
-        options : WorkerOptions
-            Workers and shard size.
-        """
-
-    def checked(self, task: Task) -> None:
-        """Receive a task whose existing shards have been verified.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        """
-
-    def all_checked(self) -> None:
-        """Called after the existing shards of all tasks have been verified."""
-
-    def started(self, available: Mapping[Task, int], tasks: Sequence[Task], workers: int) -> None:
-        """Called before the computation.
-
-        Parameters
-        ----------
-        available : mapping of Task to int
-            Number of trials of each task that the store has already.
-        tasks : sequence of Task
-            Tasks to compute, one per shard.
-        workers : int
-            Number of workers.
-        """
-
-    def advanced(self, task: Task, decisions: int) -> None:
-        """Receive the progress of a running task.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        decisions : int
-            Number of decisions since the last call for this task.
-        """
-
-    def finished(self, task: Task, seconds: float | None) -> None:
-        """Receive a task whose shard is in the store.
-
-        Parameters
-        ----------
-        task : Task
-            The task.
-        seconds : float or None
-            Computation time; None if another run has computed the shard.
-        """
-
-    def failed(self, failure: Failure) -> None:
-        """Receive a task that could not be computed; the other tasks continue.
-
-        Parameters
-        ----------
-        failure : Failure
-            The task and the error.
-        """
-
-    def stopped(self) -> None:
-        """Called after the computation, also if it was interrupted."""
-
-    def computed(self, failures: Sequence[Failure]) -> None:
-        """Called after all tasks have ended, before the report is written.
-
-        Parameters
-        ----------
-        failures : sequence of Failure
-            Tasks that could not be computed.
-        """
-
-    def read(self, study: Any) -> None:
-        """Receive a study whose results have been read.
-
-        Parameters
-        ----------
-        study : graphbandits.Study
-            The study.
-        """
-
-    def written(self, files: Sequence[Path]) -> None:
-        """Receive the files of the report, its numbers and the figures.
-
-        Parameters
-        ----------
-        files : sequence of Path
-            The written files.
-        """
+    def put(self, task: Task, shard: Shard) -> bool:
+        """Store the shard of a task; return whether it is new."""
+        ...
 
 
-def run_missing(
-    store: Store | MemoryStore,
+def compute_missing(
+    shards: Shards,
     tasks: Sequence[Task],
     options: WorkerOptions | None = None,
-    monitor: RunProgress | None = None,
-    executor: ThreadExecutor | None = None,
+    *,
+    monitor: MonitorFactory | None = None,
+    progress: Advance | bool = False,
+    label: str = "simulating",
+    stop_on_failure: bool = False,
 ) -> list[Failure]:
-    """Compute the trials of tasks that a store does not have.
+    """Compute the missing trials of tasks, and return the tasks that failed.
 
-    Each shard is written as soon as it is computed. If a task raises an exception, the other tasks
-    continue.
-
-    Parameters
-    ----------
-    store : Store or MemoryStore
-        Store for the shards.
-    tasks : sequence of Task
-        All trials of each series. They are split into one task per shard.
-    options : WorkerOptions, optional
-        Workers and shard size.
-    monitor : RunProgress, optional
-        Receives the progress.
-    executor : ThreadExecutor, optional
-        Executor to use instead of the one that ``options`` describes.
-
-    Returns
-    -------
-    list of Failure
-        Tasks that could not be computed.
+    Each shard is stored as soon as it is computed. Several processes can compute the same tasks:
+    each task is looked up again before it starts.
     """
-    options, monitor = options or WorkerOptions(), monitor or RunProgress()
-    gaps_of = {task: list(store.missing(task)) for task in tasks}
-    pending = split_tasks(gaps_of, options)
-    if executor is None:
-        decisions = sum(task.decisions for task in pending)
-        plans = list({id(task.plan): task.plan for task in tasks}.values())
-        executor = executor_for(
-            options.workers, options.cluster, options.parallel, plans, decisions
-        )
-    failures: list[Failure] = []
+    options = options or WorkerOptions()
+    pending = split_tasks({task: shards.missing(task) for task in tasks}, options)
     if not pending:
-        return failures
-    available = {task: task.trials - sum(n for _, n in gaps) for task, gaps in gaps_of.items()}
-    task_of_series = {(task.plan, task.policy): task for task in tasks}
+        return []
+    total = sum(task.decisions for task in pending)
+    plans = list({id(task.plan): task.plan for task in tasks}.values())
+    executor = executor_for(
+        options.workers, options.cluster, options.parallel, plans, total, monitor
+    )
+    failures: list[Failure] = []
 
-    def still_missing(pending: Sequence[Task]) -> Iterator[Task]:
-        for task in pending:
-            gaps = store.missing(task_of_series[task.plan, task.policy])
-            end = task.first + task.trials
-            if any(first < end and task.first < first + count for first, count in gaps):
+    def waiting(advance: Advance) -> Iterator[Task]:
+        while pending and not (failures and stop_on_failure):
+            task = pending.pop(0)
+            if shards.missing(task):
                 yield task
             else:
-                monitor.finished(task, None)
+                advance(task.decisions)
 
-    # before the executor starts, because the monitor may run a measurement
-    monitor.started(available, pending, executor.workers)
-    try:
-        with executor:
-            for _ in range(MAX_PASSES):
-                if store.is_shared():  # another order avoids computing the same shards twice
-                    pending = random.sample(pending, len(pending))
-                for task, outcome in executor.run(still_missing(pending), monitor.advanced):
-                    if isinstance(outcome, Shard):
-                        store.put(task, outcome)
-                        monitor.finished(task, outcome.seconds)
-                    else:
-                        failures.append(Failure(task, outcome))
-                        monitor.failed(failures[-1])
-                # shards may have been removed or set aside during the run
-                failed = {(f.task.plan, f.task.policy, f.task.first) for f in failures}
-                again = split_tasks({task: store.missing(task) for task in tasks}, options)
-                pending = [t for t in again if (t.plan, t.policy, t.first) not in failed]
-                if not pending:
-                    break
-    finally:
-        monitor.stopped()
+    with progress_bar(label, total, show=progress is True) as bar, executor:
+        advance = progress if callable(progress) else bar
+        for task, outcome in executor.run(waiting(advance), lambda _, done: advance(done)):
+            if not isinstance(outcome, Shard):
+                failures.append(Failure(task, outcome))
+            elif not shards.put(task, outcome):
+                random.shuffle(pending)  # another run computes the same tasks in this order
     return failures
 
 
@@ -504,21 +351,11 @@ def simulate_plan(
     per_worker = -(-plan.trials // check_integer(workers, "workers"))  # a block for each worker
     size = min(check_integer(block, "block"), plan.block, per_worker)
     options = WorkerOptions(workers, shard=size, parallel=parallel)
-    if progress is True:
-        with progress_bar("simulating", plan.decisions) as advance:
-            return _simulate(plan, options, monitor, advance)
-    return _simulate(plan, options, monitor, progress or None)
-
-
-def _simulate(
-    plan: Plan, options: WorkerOptions, monitor: MonitorFactory | None, advance: Advance | None
-) -> Results:
     tasks = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
-    store = MemoryStore()
-    executor = executor_for(
-        options.workers, None, options.parallel, [plan], plan.decisions, monitor
+    memory = _Memory()
+    failures = compute_missing(
+        memory, tasks, options, monitor=monitor, progress=progress, stop_on_failure=True
     )
-    failures = run_missing(store, tasks, options, _SimulationProgress(store, advance), executor)
     if failures:  # the error of the first task, independent of the speed of the workers
         order = {name: rank for rank, name in enumerate(plan.policies)}
         first = min(failures, key=lambda one: (one.task.first, order[one.task.policy]))
@@ -526,43 +363,20 @@ def _simulate(
         cause = first.error.__cause__ if type(first.error) is GraphBanditsError else None
         raise cause or first.error
     shards = {
-        name: sorted(store.shards[name], key=lambda shard: shard.first) for name in plan.policies
+        name: sorted(memory.shards[name], key=lambda shard: shard.first) for name in plan.policies
     }
-    return results_from_shards(plan, shards)
+    return Results.from_shards(plan, shards)
 
 
-class MemoryStore:
-    """Shards of one plan in memory, by policy; after a failure no task is missing."""
+class _Memory:
+    """Shards of one plan in memory, by policy."""
 
     def __init__(self) -> None:
         self.shards: dict[str, list[Shard]] = {}
-        self.trials: Counter[str] = Counter()
-        self.has_failed = False
 
     def missing(self, task: Task) -> list[tuple[int, int]]:
-        """Return the whole task until all of its trials are stored."""
-        is_complete = self.trials[task.policy] == task.trials
-        return [] if self.has_failed or is_complete else [(task.first, task.trials)]
+        return [(task.first, task.trials)]
 
-    def put(self, task: Task, shard: Shard) -> None:
-        """Store the shard of a task."""
+    def put(self, task: Task, shard: Shard) -> bool:
         self.shards.setdefault(task.policy, []).append(shard)
-        self.trials[task.policy] += shard.trials
-
-    def is_shared(self) -> bool:
-        """Return False: no other process uses it."""
-        return False
-
-
-class _SimulationProgress(RunProgress):
-    """Reports decisions, and ends the run after a failure."""
-
-    def __init__(self, store: MemoryStore, advance: Advance | None) -> None:
-        self._store, self._advance = store, advance
-
-    def advanced(self, task: Task, decisions: int) -> None:
-        if self._advance is not None:
-            self._advance(decisions)
-
-    def failed(self, failure: Failure) -> None:
-        self._store.has_failed = True
+        return True

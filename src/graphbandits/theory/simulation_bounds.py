@@ -16,7 +16,7 @@ from graphbandits.graphs import Process
 from graphbandits.posteriors import Posterior
 from graphbandits.posteriors.support import reward_support
 from graphbandits.results import Results
-from graphbandits.results.differences import Moments, t_quantile
+from graphbandits.results.differences import t_quantile
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import (
     WITH_GRAPH,
@@ -229,8 +229,6 @@ def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     found = []
     for policy, result in results.policies.items():
         sums = result.ratio_sums
-        if sums is None and result.ratios is not None:
-            sums = Moments.of(result.ratios.ratio_sum)
         if sums is not None and np.isfinite(sums.mean).all():
             general = general_bound(sums, information, results.rounds, (policy,))
             if general.final <= most:

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of executors: plug-ins with faults, and a local cluster."""
+"""Fixtures of the tests of executors: plug-ins with faults, and a dask cluster."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.executor_tasks import GRAPH, POLICY, children
+from helpers.executor_tasks import GRAPH, POLICY, command, until
 
-from graphbandits.engine.executors import DaskExecutor
 from graphbandits.plugins import load_plugin, unload_plugin
 
 
@@ -25,9 +24,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         unload_plugin(folder / name)
 
 
+CLUSTER = """
+import sys, time
+from pathlib import Path
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    how = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": None}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **how) as cluster:
+        Path("address").write_text(cluster.scheduler_address)
+        time.sleep(3600)
+"""
+
+
 @pytest.fixture(scope="module")
-def local_cluster() -> Iterator[DaskExecutor]:
-    before = children()
-    with DaskExecutor("local", 2) as executor:
-        yield executor
-    assert children() == before
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a dask scheduler with two workers."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "cluster.py").write_text(CLUSTER)
+    address = folder / "address"
+    with command("cluster.py", folder=folder):
+        yield until(lambda: address.exists() and address.read_text())

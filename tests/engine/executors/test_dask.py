@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from helpers.bad_input import refuses
 from helpers.executor_tasks import (
     bits,
     command,
@@ -25,8 +26,9 @@ from helpers.executor_tasks import (
 )
 
 from graphbandits.engine.executors import DaskExecutor, dask
+from graphbandits.engine.executors.worker_runtime import task_request
 from graphbandits.engine.plan import Task
-from graphbandits.errors import InputError, SourceError
+from graphbandits.errors import InputError
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("folder")]
 
@@ -105,35 +107,56 @@ def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) ->
     with (
         LocalCluster(processes=False, dashboard_address="127.0.0.1:0", **how) as empty,
         DaskExecutor(empty.scheduler_address) as executor,
-        refuses(InputError, match="has had no worker for 0 s: start one with"),
+        pytest.raises(InputError, match="has had no worker for 0 s: start one with 'dask worker"),
     ):
         list(executor.run(tasks_of(plans()[:1])))
 
 
-def test_workers_of_other_versions_are_refused(
-    local_cluster: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        ({"versions": {"numpy": "1.0", "scipy": "2.0"}}, "numpy is .* and not 1.0, scipy is"),
+        ({"sources": "other"}, "a worker has other sources of graphbandits than the process"),
+        ({"code": ["module advice 1234"]}, "the module advice on a worker differs"),
+        ({"machine": "Other"}, "machine is .* and not Other"),
+    ],
+)
+def test_workers_of_other_versions_or_sources_end_the_run(
+    cluster: str, changed: dict[str, Any], difference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = dask.required_versions()
-    other = theirs | {"numpy": "1.0", "scipy": "2.0"}
-    monkeypatch.setattr(dask, "required_versions", lambda: other)
-    errors = [error for _, error in local_cluster.run(tasks_of(plans()[:1]))]
-    differences = (
-        f"would compute other bits: numpy is {theirs['numpy']} there and 1.0 here; "
-        f"scipy is {theirs['scipy']} there and 2.0 here."
-    )
-    for error in errors:
-        assert isinstance(error, SourceError)
-        assert str(error).startswith("the worker at tcp://127.0.0.1:")
-        assert differences in str(error)
+    def request(task: Task) -> dict[str, Any]:
+        made = task_request(task)
+        return made | {"facts": made["facts"] | changed}
+
+    monkeypatch.setattr(dask, "task_request", request)
+    message = f"the worker at tcp://127.0.0.1:.* would compute other bits: .*{difference}"
+    with DaskExecutor(cluster) as executor, pytest.raises(InputError, match=message):
+        list(executor.run(tasks_of(plans()[:1])))
+
+
+def test_task_whose_workers_end_is_an_error(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """dask repeats a task three times."""
+    from distributed import KilledWorker
+
+    last = SimpleNamespace(address="tcp://host:1")
+    with DaskExecutor(cluster) as executor:
+        killed = KilledWorker("task", last, 3)  # type: ignore[no-untyped-call]
+        future = Mock(result=Mock(side_effect=killed))
+        monkeypatch.setattr(executor._client, "submit", lambda *given, **how: future)
+        ((task, error),) = executor.run(tasks_of(plans()[:1])[:1])
+    message = f"4 workers of the cluster ended while they held {task} (the last one at tcp://host:1"
+    assert str(error).startswith(message)
 
 
 def test_missing_dask_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with refuses(InputError, match=r"a cluster needs dask\.distributed"):
-        DaskExecutor("local")
+    with pytest.raises(InputError, match="a cluster needs dask"):
+        DaskExecutor("tcp://host:8786")
 
 
-@pytest.mark.parametrize("address", ["", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"])
+@pytest.mark.parametrize(
+    "address", ["", "local", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"]
+)
 def test_invalid_addresses_are_refused(address: str) -> None:
-    with refuses(InputError):
+    with pytest.raises(InputError, match="cluster must be the address of a dask scheduler"):
         DaskExecutor(address)

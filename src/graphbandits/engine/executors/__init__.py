@@ -7,13 +7,12 @@ from collections.abc import Collection
 from graphbandits.engine.executors.dask import DaskExecutor
 from graphbandits.engine.executors.processes import ProcessExecutor
 from graphbandits.engine.executors.threads import ThreadExecutor
+from graphbandits.engine.identity import unserializable_reason
 from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Plan
-from graphbandits.engine.provenance import unserializable_reason
 from graphbandits.errors import InputError
 from graphbandits.plugins import file_of
 from graphbandits.policies.base import with_inner
-from graphbandits.worlds._storage import models_of
 
 __all__ = ["DaskExecutor", "ProcessExecutor", "ThreadExecutor", "executor_for"]
 
@@ -36,7 +35,7 @@ def executor_for(
     workers : int
         Number of threads or processes.
     cluster : str or None
-        Address of a dask scheduler, or "local" to start one with ``workers`` workers.
+        Address of a dask scheduler.
     parallel : {"auto", "threads", "processes"}
         "auto" selects processes if a policy, world or posterior comes from a plug-in file, which
         may hold the GIL, or if there are a million decisions or more. It selects threads if there
@@ -84,7 +83,7 @@ def executor_for(
         for plan in plans:
             if reason := unserializable_reason(plan):
                 raise InputError(f"{reason}; {otherwise}")
-        return ProcessExecutor(workers) if cluster is None else DaskExecutor(cluster, workers)
+        return ProcessExecutor(workers) if cluster is None else DaskExecutor(cluster)
     if parallel == "auto" and workers > 1:
         if decisions is None:
             decisions = sum(plan.decisions for plan in plans)
@@ -92,7 +91,7 @@ def executor_for(
             one
             for plan in plans
             for policy in plan.policies.values()
-            for one in (*with_inner(policy), *models_of(plan))
+            for one in (*with_inner(policy), *plan.models)
         ]
         from_files = any(map(file_of, pieces))
         if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):

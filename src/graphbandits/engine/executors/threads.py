@@ -11,13 +11,12 @@ from typing import Self
 
 from graphbandits.engine.executors.worker_runtime import (
     as_package_error,
-    run_checked,
+    run_task,
     serialize_plan,
     throttled,
 )
 from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
-from graphbandits.engine.provenance import cached_sources
 from graphbandits.engine.shard import Shard
 from graphbandits.errors import InputError, check_integer
 
@@ -183,7 +182,7 @@ class ThreadExecutor:
                 raise InterruptedError
             report(rounds)
 
-        return run_checked(task, cached_sources(task.plan, task.policy), advance, self._monitor)
+        return run_task(task, advance, self._monitor)
 
     def _interrupt(self) -> None:
         """Stop all running tasks."""

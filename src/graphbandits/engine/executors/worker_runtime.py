@@ -1,8 +1,4 @@
-"""Serialization of plans and tasks, and the code that runs them in worker processes.
-
-Policies, and graphs of plug-in classes, are sent as their text forms, worlds and posteriors as
-their parameters; a plug-in is sent as its file.
-"""
+"""Messages with plans and tasks, and the code that runs them in worker processes."""
 
 from __future__ import annotations
 
@@ -23,24 +19,23 @@ from queue import SimpleQueue
 from typing import Any
 
 from graphbandits import errors, plugins
-from graphbandits._io import from_npz, to_npz, write_bytes
+from graphbandits._io import write_bytes
+from graphbandits._process_info import versions
+from graphbandits.engine.identity import (
+    check_facts,
+    code_facts,
+    cpu_name,
+    environment,
+    facts_hash,
+    pieces_of,
+    series_of,
+)
 from graphbandits.engine.loop import MonitorFactory
 from graphbandits.engine.plan import Outcome, Plan, Task
-from graphbandits.engine.provenance import (
-    check_sources,
-    cpu_name,
-    graph_class_of,
-    models_and_graph,
-    plugin_name,
-    worker_sources,
-)
 from graphbandits.engine.shard import Shard
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.graphs._storage import unpack_process
 from graphbandits.policies import Policy, as_policy
-from graphbandits.policies.base import with_inner
 from graphbandits.rng import Keys
-from graphbandits.worlds._storage import models_of, unpack_models
 
 #: Number of plans in the caches of both processes; there may be thousands with large graphs.
 MAX_CACHED_PLANS = 8
@@ -50,49 +45,29 @@ REPORT_INTERVAL = 0.2
 
 @dataclass(frozen=True, eq=False)
 class SentPlan:
-    """A serializable plan; ``bare`` is the plan without policies, graph and world."""
+    """What a worker receives of a plan."""
 
-    bare: Plan
-    models: dict[str, Any]
-    graph: Any
-    arrays: bytes
+    problem: bytes
+    settings: dict[str, Any]
     plugins: list[tuple[str, str, bytes]]  # path, sha256 and text of the loaded plug-ins
-    modules: list[str]  # modules that define policies and graphs
+    modules: list[str]  # other modules outside this package that define policies, graphs and models
 
     @cached_property
     def plan(self) -> Plan:
         """The plan without policies; its plug-ins must be loaded before the first access."""
-        _, arrays = from_npz(self.arrays)
-        world, posterior = unpack_models(self.models, arrays)
-        process = unpack_process(self.graph, arrays)
-        return replace(self.bare, world=world, posterior=posterior, process=process)
+        return Plan.unpack(self.problem, policies={}, **self.settings)
 
 
 @lru_cache(MAX_CACHED_PLANS)
 def serialize_plan(plan: Plan) -> tuple[str, bytes]:
     """Return a plan as bytes, and their sha256, which identifies the plan in workers."""
-    models, graph, arrays = models_and_graph(plan)
-    policies = [one for policy in plan.policies.values() for one in with_inner(policy)]
-    pieces = [type(piece) for piece in (*policies, *models_of(plan))]
-    if "text" in graph:
-        pieces.append(graph_class_of(graph["text"]))
-    nothing: Any = None
+    pieces = [piece for policy in plan.policies for piece in pieces_of(plan, policy)]
     sent = SentPlan(
-        replace(
-            plan,
-            policies={},
-            lines={},
-            point={},
-            world=nothing,
-            posterior=nothing,
-            process=nothing,
-        ),
-        models,
-        graph,
-        to_npz({}, arrays),
+        plan.pack(),
+        {name: getattr(plan, name) for name in ("horizon", "trials", "seed", "recording")},
         # all plug-ins, because one may use another
         [(str(plugin.path), plugin.source, plugin.text) for plugin in plugins.loaded_plugins()],
-        sorted({cls.__module__ for cls in pieces if plugins.file_of(cls) is None}),
+        sorted({type(one).__module__ for one in pieces if plugins.file_of(one) is None}),
     )
     data = pickle.dumps(sent)
     return hashlib.sha256(data).hexdigest(), data
@@ -104,7 +79,7 @@ def task_request(task: Task) -> dict[str, Any]:
         "policy": task.policy,
         "first": task.first,
         "trials": task.trials,
-        "sources": worker_sources(task.plan, task.policy),
+        "facts": series_of(task.plan, task.policy).facts | {"machine": versions()["machine"]},
     }
 
 
@@ -194,6 +169,7 @@ class WorkerRuntime:
         self._folder = folder
         self._plans: dict[str, SentPlan] = {}
         self._plugins: dict[tuple[str, str], Path] = {}  # loaded plug-ins
+        self._checked: set[tuple[str, str, str]] = set()  # plans and policies with equal sources
         self._lock = threading.Lock()
 
     def compute(
@@ -218,6 +194,7 @@ class WorkerRuntime:
         """
         policy: Policy | None = None
         try:
+            check_facts(request["facts"], environment() | {"machine": versions()["machine"]})
             # classes are looked up by name: no other thread may replace the plug-ins now
             with self._lock:
                 if name not in self._plans and not data:
@@ -226,11 +203,15 @@ class WorkerRuntime:
                 self._plans[name] = sent  # now the most recently used
                 if len(self._plans) > MAX_CACHED_PLANS:
                     del self._plans[next(iter(self._plans))]
-                self._load_plugins(sent, request["sources"])
+                self._load_plugins(sent, request["facts"]["code"])
                 policy = as_policy(request["policy"])
                 plan = replace(sent.plan, policies={request["policy"]: policy})
+                checked = name, request["policy"], facts_hash(request["facts"])
+                if checked not in self._checked:
+                    check_facts(request["facts"], code_facts(plan, request["policy"]))
+                    self._checked.add(checked)
             task = Task(plan, request["policy"], request["first"], request["trials"])
-            return run_checked(task, request["sources"], advance)
+            return run_task(task, advance)
         except BaseException as error:  # a policy may raise anything
             if policy is not None and not isinstance(error, Exception | SystemExit):
                 # workers ignore Ctrl-C: the policy raised the exception
@@ -242,7 +223,7 @@ class WorkerRuntime:
             failure.add_note(f"In the worker:\n{traceback.format_exc()}")
             return failure
 
-    def _load_plugins(self, plan: SentPlan, sources: Collection[str]) -> None:
+    def _load_plugins(self, plan: SentPlan, code: Collection[str]) -> None:
         """Load the plug-ins and import the modules of a plan; unload all other plug-ins.
 
         A plug-in that cannot be loaded raises an error only if the task depends on it.
@@ -257,7 +238,7 @@ class WorkerRuntime:
                 file = self._plugin_file(path, source, text)
                 plugins.load_plugin(file)
             except InputError:
-                if plugin_name(source) in sources:
+                if f"plug-in {source}" in code:
                     raise
                 continue
             self._plugins[path, source] = file
@@ -284,27 +265,15 @@ class WorkerRuntime:
         return copy
 
 
-def run_checked(
-    task: Task,
-    sources: Mapping[str, str],
-    advance: Callable[[int], None],
-    monitor: MonitorFactory | None = None,
+def run_task(
+    task: Task, advance: Callable[[int], None], monitor: MonitorFactory | None = None
 ) -> Shard:
-    """Run a task in this process, and add the computation time and the CPU type to its shard.
-
-    Raises
-    ------
-    SourceError
-        If this process has imported another version of one of the sources.
-    """
-    check_sources(sources)
+    """Run a task in this process, and add the computation time and the CPU type to its shard."""
     start = time.perf_counter()
     keys = Keys(task.plan.seed, task.first, task.trials)
     made = None if monitor is None else monitor(task.policy, keys)
     shard = task.plan.run_shard(task.policy, keys, advance, made)
-    seconds = time.perf_counter() - start
-    check_sources(sources)  # again, because the task may have imported more modules
-    return replace(shard, cpu=cpu_name(), seconds=seconds)
+    return replace(shard, cpu=cpu_name(), seconds=time.perf_counter() - start)
 
 
 def as_package_error(error: BaseException) -> GraphBanditsError:
