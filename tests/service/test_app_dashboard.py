@@ -401,8 +401,10 @@ class TestAgent:
     def test_a_chart_is_read_by_pointer_and_keyboard_and_zoomed(
         self, dashboard: Open, served: Served
     ) -> None:
-        trend = served.get("agents/users/trend", points=200)
-        opened = dashboard("#/agents/users/trend")
+        path = new_agent(served, "charted")
+        served.post(f"{path}/decisions", {"n": 12})
+        trend = served.get(f"{path}/trend")
+        opened = dashboard("#/agents/charted/trend")
         chart = opened.page.locator("figure.chart").first
         shown, plot = chart.locator("output"), chart.locator(".plot-box")
         box = chart.locator(".u-over").bounding_box()
@@ -420,7 +422,7 @@ class TestAgent:
         opened.page.mouse.up()
         zoomed = opened.page.evaluate(f"[{limits}.min, {limits}.max]")
         assert zoomed == pytest.approx([5.0, 9.0], abs=0.1)
-        served.post("agents/users/decisions", {})
+        served.post(f"{path}/decisions", {})
         opened.wait("document.querySelector('.plot').plot.data[0].length === 13")
         assert opened.page.evaluate(f"[{limits}.min, {limits}.max]") == zoomed
         chart.locator(".u-over").dblclick()
