@@ -116,6 +116,7 @@ def test_twelve_policies_have_distinct_styles() -> None:
     assert "open" in page_of(study()).all("details")[0].attributes
 
 
+@pytest.mark.usefixtures("drawn_pictures")
 def test_curves_have_a_still_picture_for_readers_without_javascript() -> None:
     (figure,) = page_of(study()).all("figure")
     (picture,) = figure.all("noscript")[0].all("img")
@@ -127,6 +128,7 @@ def test_curves_have_a_still_picture_for_readers_without_javascript() -> None:
         assert name in picture.attributes["alt"]
 
 
+@pytest.mark.usefixtures("drawn_pictures")
 def test_page_of_eight_policies_is_below_500_kb() -> None:
     results = made_up(tuple(f"p{i}" for i in range(8)))
     policies = {
