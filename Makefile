@@ -38,7 +38,7 @@ peers: .venv/dev.done
 	$(PYTHON) -m venv .venv
 
 .venv/run.done: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 .venv/dev.done: pyproject.toml | .venv/bin/python

@@ -48,7 +48,7 @@ def test_defaults(store: Path, started: list[Any], monkeypatch: pytest.MonkeyPat
     assert started == [(Settings("campaign.db"), False)]
     assert shown == (
         f"Serving the agents of {store} at http://127.0.0.1:8000 (Ctrl-C stops it).\n"
-        "Dashboard: http://127.0.0.1:8000/   API: http://127.0.0.1:8000/docs\n"
+        "Dashboard: http://127.0.0.1:8000/   API: http://127.0.0.1:8000/openapi.json\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_options(store: Path, started: list[Any], place: Path) -> None:
         connections=7,
     )
     assert started == [(wanted, True)]
-    assert f"http://localhost:{port}/docs" in shown
+    assert f"http://localhost:{port}/openapi.json" in shown
 
 
 def test_an_address_of_version_6_is_in_brackets(store: Path, started: list[Any]) -> None:
