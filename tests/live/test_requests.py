@@ -17,16 +17,15 @@ from helpers.messages import check_message, raises_pinned
 from graphbandits import Agent
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live.requests import (
-    KINDS,
     MOST_BYTES,
-    MOST_DECISIONS,
-    MOST_DEPTH,
     OPERATIONS,
+    VALUES,
     answer,
     handle,
     keys_of,
     read_json,
 )
+from graphbandits.live.values import MAX_DECISIONS, MAX_DEPTH
 
 NAMES = ["ann", "bob", "eve"]
 
@@ -145,7 +144,7 @@ def test_every_operation_has_a_test() -> None:
 
 
 def test_keys_have_a_kind() -> None:
-    assert {key for op in OPERATIONS for key in keys_of(op)[1]} == set(KINDS)
+    assert {key for op in OPERATIONS for key in keys_of(op)[1]} == set(VALUES)
 
 
 def test_answer_to_explain_has_the_explanation() -> None:
@@ -372,8 +371,8 @@ def test_nesting_has_a_limit() -> None:
         return f'{{"op": "decide", "context": {"[" * depth + "]" * depth}}}'
 
     agent = new()
-    assert answer(agent, line(MOST_DEPTH))["ok"]
-    for depth in (MOST_DEPTH + 1, 900, 10**6):
+    assert answer(agent, line(MAX_DEPTH))["ok"]
+    for depth in (MAX_DEPTH + 1, 900, 10**6):
         check_message(refusal(agent, line(depth)))
     check_message(refusal(agent, '{"a":' * 10**5))
 
@@ -395,7 +394,7 @@ def test_nesting_has_a_limit() -> None:
         {"op": "decide", "n": 0},
         {"op": "decide", "n": 1.5},
         {"op": "decide", "n": True},
-        {"op": "decide", "n": MOST_DECISIONS + 1},
+        {"op": "decide", "n": MAX_DECISIONS + 1},
         {"op": "decide", "n": 4, "distinct": True},
         {"op": "decide", "distinct": "yes"},
         {"op": "decide", "among": "ann"},
@@ -525,4 +524,4 @@ def test_page_of_the_protocol_lists_every_operation_with_its_keys() -> None:
     assert found == {op: keys_of(op)[1] for op in OPERATIONS}
     assert {op: required[op] for op in found} == {op: keys_of(op)[0] for op in OPERATIONS}
     keys = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page, re.MULTILINE)
-    assert keys == sorted(KINDS)
+    assert keys == sorted(VALUES)

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
@@ -29,11 +29,9 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from graphbandits import Agent
-from graphbandits.live.requests import BATCH, KINDS, keys_of
-from graphbandits.service import openapi
-from graphbandits.service.agents import KEYS
+from graphbandits.live.requests import keys_of
 from graphbandits.service.app import create_app
-from graphbandits.service.openapi import ANSWERS, BODIES, EVENTS, body_of, new_agent
+from graphbandits.service.openapi import ANSWERS, BODIES, EVENTS, body_of
 from graphbandits.service.settings import Settings
 
 CHECKS = [
@@ -333,7 +331,7 @@ WITHOUT_WORDS = {"accuracy", "estimate", "points", "arms", "last", "level", "for
 
 
 def test_all_schemas_are_valid() -> None:
-    for form in (*BODIES.values(), *ANSWERS.values(), *openapi._FORMS.values()):
+    for form in (*BODIES.values(), *ANSWERS.values()):
         jsonschema_rs.meta.validate(form)
 
 
@@ -362,111 +360,6 @@ def test_bodies_have_the_keys_of_the_operations() -> None:
         op = one["properties"]["op"]["const"]
         assert list(one["properties"]) == ["op", *keys_of(op)[1]]
         assert one["required"] == ["op", *keys_of(op)[0]]
-    assert list(new_agent()["properties"]) == list(KEYS)
-
-
-def test_every_key_has_a_schema() -> None:
-    assert openapi._FORMS.keys() == KINDS.keys()
-    for key, form in new_agent()["properties"].items():
-        assert form["description"] == KEYS[key][0]
-
-
-# --- schemas and checks of keys -----------------------------------------------------------------
-
-#: Schema and check of each key of a request, and of each key of a new agent.
-FORMS = {key: (form, KINDS[key][1]) for key, form in openapi._FORMS.items()}
-FORMS |= {
-    f"new agent: {key}": (form, KEYS[key][1])
-    for key, form in new_agent()["properties"].items()
-    if key not in ("graph", "prior", "policy", "accuracy", "expires")
-}
-FORMS["observe_many: outcomes"] = (BODIES["observe"]["properties"]["outcomes"], BATCH[1])
-#: Keys whose schemas accept exactly what the check accepts; the agent checks the others further.
-EXACT = [
-    *("among", "arms", "distinct", "estimate", "exclude", "extra", "id", "name", "outcomes"),
-    *("partial", "pi", "policy", "reset", "observe_many: outcomes"),
-]
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-JSON = st.recursive(
-    SCALARS | st.just("ann"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def generated(form: dict[str, Any], mode: GenerationMode) -> st.SearchStrategy[Any]:
-    """Return values that a schema accepts, or that it refuses."""
-    description = {
-        "openapi": "3.1.0",
-        "info": {"title": "one key", "version": "1"},
-        "paths": {
-            "/": {
-                "post": {
-                    "requestBody": {
-                        "required": True,
-                        "content": {"application/json": {"schema": form}},
-                    },
-                    "responses": {"default": {"description": "any"}},
-                }
-            }
-        },
-    }
-    operation = schemathesis.openapi.from_dict(description)["/"]["POST"]
-    return operation.as_strategy(generation_mode=mode).map(lambda case: case.body)
-
-
-def is_json(value: Any) -> bool:
-    """Return whether a generated body is a value, and not bytes or a missing body."""
-    return isinstance(value, str | int | float | bool | list | dict | None)
-
-
-def has_whole_float(value: Any) -> bool:
-    """Return whether a value has a number such as 1.0, which is an integer in a schema only."""
-    if isinstance(value, dict | list):
-        members = value.values() if isinstance(value, dict) else value
-        return any(map(has_whole_float, members))
-    return isinstance(value, float) and value.is_integer()
-
-
-@pytest.mark.parametrize("key", FORMS)
-def test_what_a_schema_accepts_is_accepted(key: str) -> None:
-    form, is_valid = FORMS[key]
-    validator = jsonschema_rs.validator_for(form)
-    accepted = 0
-
-    @seed(1)
-    @settings(max_examples=100, **GENERATE)
-    @given(generated(form, GenerationMode.POSITIVE) | JSON)
-    def check(value: Any) -> None:
-        nonlocal accepted
-        assume(is_json(value) and not has_whole_float(value))
-        if value is not None and validator.is_valid(value):
-            accepted += 1
-            assert is_valid(value), value
-
-    check()
-    assert accepted > 2
-
-
-@pytest.mark.parametrize("key", EXACT)
-def test_what_a_schema_refuses_is_refused(key: str) -> None:
-    form, is_valid = FORMS[key]
-    validator = jsonschema_rs.validator_for(form)
-    refused = 0
-
-    @seed(1)
-    @settings(max_examples=150, **GENERATE)
-    @given(
-        generated(form, GenerationMode.NEGATIVE) | JSON | generated(form, GenerationMode.POSITIVE)
-    )
-    def check(value: Any) -> None:
-        nonlocal refused
-        assume(is_json(value) and not has_whole_float(value))
-        assert validator.is_valid(value) == is_valid(value), value
-        refused += not is_valid(value)
-
-    check()
-    assert refused > 20
 
 
 # --- answers ------------------------------------------------------------------------------------

@@ -27,17 +27,17 @@ from graphbandits.graphs import GraphLike
 from graphbandits.graphs.io._edge_builder import fixed_graph
 from graphbandits.graphs.loaders import File
 from graphbandits.graphs.processes import Fixed
+from graphbandits.live import values
 from graphbandits.live.agent import Agent
 from graphbandits.live.decision import Decision
+from graphbandits.live.values import Value, check_keys, json_repr
 from graphbandits.posteriors import Arm
 from graphbandits.registry import build
 
 #: Longest request, in bytes.
 MOST_BYTES = 2**24
-#: Most decisions of one request. A longer answer would be hard to read in one piece.
-MOST_DECISIONS = 10_000
-#: Most digits of an integer, so that it is also a finite float, and levels of nested values.
-MOST_DIGITS, MOST_DEPTH = 300, 50
+#: Most digits of an integer, so that it is also a finite float.
+MOST_DIGITS = 300
 #: Longest error message, in characters.
 MOST_CHARACTERS = 2000
 
@@ -112,7 +112,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
     """
     if not isinstance(request, Mapping):
         raise InputError(
-            f'a request must be an object such as {{"op": "decide"}}, not {_shown(request)}'
+            f'a request must be an object such as {{"op": "decide"}}, not {json_repr(request)}'
         )
     given = {key: value for key, value in request.items() if value is not None}
     op = given.pop("op", None)
@@ -121,17 +121,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
             raise InputError(f"a request needs an 'op': choose from {', '.join(OPERATIONS)}")
         raise InputError(f"unknown op {short_repr(op)}: {nearest(op, OPERATIONS)}")
     required, allowed = keys_of(op)
-    for key in given:
-        if key not in allowed:
-            hint = nearest(str(key), allowed) if allowed else "it has none"
-            raise InputError(f"'{op}' has no key {short_repr(key)}: {hint}")
-    for key in required:
-        if key not in given:
-            raise InputError(f"'{op}' needs the key '{key}': {kind_of(op, key)[0]}")
-    for key, value in given.items():
-        kind, is_valid = kind_of(op, key)
-        if not is_valid(value):
-            raise InputError(f"'{key}' must be {kind}; not {_shown(value)}")
+    check_keys(f"'{op}'", given, {key: value_of(op, key) for key in allowed}, required)
     if "graph" in given and (not files or isinstance(given["graph"], dict)):
         given["graph"] = graph_of(given["graph"], agent.arms)
     return OPERATIONS[op](agent, **given) or {}
@@ -149,9 +139,11 @@ def keys_of(op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(required), tuple(one.name for one in parameters)
 
 
-def kind_of(op: str, key: str) -> tuple[str, Callable[[Any], bool]]:
-    """Return what a key of an operation must be, in words and as a test."""
-    return BATCH if (op, key) == ("observe_many", "outcomes") else KINDS[key]
+def value_of(op: str, key: str) -> Value:
+    """Return the type of a key of an operation."""
+    if key == "outcomes":
+        return {"observe_many": values.REWARDS_BY_ID, "learn": values.TABLE}.get(op, values.REWARDS)
+    return VALUES[key]
 
 
 # Operations ---------------------------------------------------------------------------------------
@@ -340,150 +332,37 @@ OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
 
 # Values -------------------------------------------------------------------------------------------
 
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_arm(value: Any) -> bool:
-    return isinstance(value, str) or _is_whole(value)
-
-
-def _is_arms(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_arm, value))
-
-
-def _is_edges(value: Any) -> bool:
-    return all(map(_is_number, value.values())) if isinstance(value, dict) else _is_arms(value)
-
-
-def _is_reward(value: Any) -> bool:
-    pair = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
-    return pair or _is_number(value)
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_arm_or_number, value.values()))
-
-
-def _is_arm_or_number(value: Any) -> bool:
-    return _is_arm(value) or _is_number(value)
-
-
-def _is_outcomes(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_reward, value.values()))
-    return isinstance(value, list) and all(map(_is_row, value))
-
-
-def _is_batch(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(one, dict) and _is_outcomes(one) for one in value.values()
-    )
-
-
-def _is_graph(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return isinstance(value, str)
-    edges = value.get("edges")
-    return (
-        value.keys() <= {"edges", "directed"}
-        and isinstance(value.get("directed", False), bool)
-        and isinstance(edges, list)
-        and all(map(_is_edge, edges))
-    )
-
-
-def _is_edge(value: Any) -> bool:
-    shape = isinstance(value, list) and 1 <= len(value) <= 3 and _is_arms(value[:2])
-    return shape and all(map(_is_number, value[2:]))
-
-
-def _is_shallow(value: Any, most: int = MOST_DEPTH) -> bool:
-    """Return whether a value has at most so many levels."""
-    members = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, dict | list):
-        return True
-    return most > 0 and all(_is_shallow(one, most - 1) for one in members)
-
-
-def _shown(value: Any, most: int = 80) -> str:
-    """Return a value as JSON, shortened; a value that is not JSON in the form of Python."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return short_repr(value)
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-_ARMS = "a list of arms, each a text or an integer"
-_EDGES = "a list of arms, or an object with the probability of each arm"
-_FLAG = "true or false"
-
-#: What each key must be, in words and as a test. The agent checks the values.
-KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "accuracy": ("'simulation' or 'strict'", _is_text),
-    "among": (_ARMS, _is_arms),
-    "arms": (_ARMS, _is_arms),
-    "context": (f"a JSON value with at most {MOST_DEPTH} levels", _is_shallow),
-    "distinct": (_FLAG, _is_flag),
-    "edges": (_EDGES, _is_edges),
-    "estimate": (_FLAG, _is_flag),
-    "exclude": (_ARMS, _is_arms),
-    "expires": ("a number of seconds", _is_number),
-    "extra": (_FLAG, _is_flag),
-    "graph": (
-        'a text such as "star", or an object such as {"edges": [["ann", "bob"], ["bob", "eve", '
-        '0.5]], "directed": false}',
-        _is_graph,
-    ),
-    "id": ("the id of a decision, a text", _is_text),
-    "key": ("a text", _is_text),
-    "last": ("a number of entries", _is_whole),
-    "level": ("a number between 0 and 1", _is_number),
-    "n": (
-        f"a whole number of at most {MOST_DECISIONS}",
-        lambda value: _is_whole(value) and value <= MOST_DECISIONS,
-    ),
-    "name": ("the name of an arm, a text or an integer", _is_arm),
-    "outcomes": (
-        "an object with the reward of each arm, or [total, count] for several; or, to learn, a "
-        "list of rows with the keys arm, reward or total, and count",
-        _is_outcomes,
-    ),
-    "partial": (_FLAG, _is_flag),
-    "pending": ("'ignore' or 'expected'", _is_text),
-    "pi": (_FLAG, _is_flag),
-    "policy": ('a text such as "ids-n"', _is_text),
-    "prior": (
-        'parameters of a prior, such as [2, 5] or {"mean": 0, "sd": 2}',
-        lambda value: isinstance(value, str | list | dict) and _is_shallow(value, 2),
-    ),
-    "request": ("a key of this request, a text", _is_text),
-    "reset": (_FLAG, _is_flag),
-    "revealed_by": (_EDGES, _is_edges),
-    "reveals": (_EDGES, _is_edges),
-    "unknown": ("'error' or 'skip'", _is_text),
+#: Type of each key; that of 'outcomes' depends on the operation.
+VALUES: dict[str, Value] = {
+    "accuracy": values.ACCURACY,
+    "among": values.ARMS,
+    "arms": values.ARMS,
+    "context": values.CONTEXT,
+    "distinct": values.FLAG,
+    "edges": values.EDGES,
+    "estimate": values.FLAG,
+    "exclude": values.ARMS,
+    "expires": values.SECONDS,
+    "extra": values.FLAG,
+    "graph": values.GRAPH,
+    "id": values.ID,
+    "key": values.NAME,
+    "last": values.COUNT,
+    "level": values.LEVEL,
+    "n": values.DECISIONS,
+    "name": values.ARM,
+    "outcomes": values.REWARDS,
+    "partial": values.FLAG,
+    "pending": values.choice("ignore", "expected"),
+    "pi": values.FLAG,
+    "policy": values.POLICY,
+    "prior": values.PRIOR,
+    "request": values.KEY,
+    "reset": values.FLAG,
+    "revealed_by": values.EDGES,
+    "reveals": values.EDGES,
+    "unknown": values.choice("error", "skip"),
 }
-
-
-#: The key 'outcomes' of 'observe_many'.
-BATCH: tuple[str, Callable[[Any], bool]] = (
-    "an object with the outcomes of each decision by its id: objects with the reward of each arm",
-    _is_batch,
-)
 
 
 def graph_of(value: Any, arms: tuple[Arm, ...]) -> GraphLike:

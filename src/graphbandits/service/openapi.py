@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphbandits.live.requests import KINDS, MOST_DECISIONS, keys_of
-
-Schema = dict[str, Any]
+from graphbandits.live.requests import keys_of, value_of
+from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
+from graphbandits.service.agents import NEEDED, SETTINGS
 
 
 def _text(description: str = "", **more: Any) -> Schema:
@@ -26,107 +26,16 @@ def _object(required: str, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
-_ARM: Schema = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+_ARM, _FLAG, _PROBABILITY = ARM.schema, FLAG.schema, PROBABILITY.schema
 _NUMBER: Schema = {"type": "number"}
 _OPTIONAL: Schema = {"type": ["number", "null"]}
 _WHOLE: Schema = {"type": "integer"}
-_FLAG: Schema = {"type": "boolean"}
-_PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-_PAIR: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-_REWARDS: Schema = {"type": "object", "additionalProperties": {"anyOf": [_NUMBER, _PAIR]}}
-_EDGES: Schema = {
-    "anyOf": [_list(_ARM), {"type": "object", "additionalProperties": _PROBABILITY}],
-}
-_EDGE: Schema = {
-    "type": "array",
-    "prefixItems": [_ARM, _ARM, _PROBABILITY],
-    "items": False,
-    "minItems": 1,
-    "maxItems": 3,
-}
-_GRAPH: Schema = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "properties": {"edges": _list(_EDGE), "directed": _FLAG},
-            "required": ["edges"],
-            "additionalProperties": False,
-        },
-    ],
-}
-_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
-
-
-def _nested(members: Schema) -> Schema:
-    return {"anyOf": [_list(members), {"type": "object", "additionalProperties": members}]}
-
-
-_PRIOR: Schema = {
-    "anyOf": [{"type": "string"}, _nested({"anyOf": [_SCALAR, _nested(_SCALAR)]})],
-}
-_ROW_OF_TABLE: Schema = {
-    "type": "object",
-    "additionalProperties": {"type": ["string", "number"]},
-    "description": "arm and reward, or arm and total; and count",
-}
-
-#: Schema of each key of a request. The words are those of the error messages.
-_FORMS: dict[str, Schema] = {
-    "accuracy": {"type": "string", "enum": ["simulation", "strict"]},
-    "among": _list(_ARM),
-    "arms": _list(_ARM),
-    "context": {},
-    "distinct": _FLAG,
-    "edges": _EDGES,
-    "estimate": _FLAG,
-    "exclude": _list(_ARM),
-    "expires": {"type": "number", "exclusiveMinimum": 0, "maximum": 1e11},
-    "extra": _FLAG,
-    "graph": _GRAPH,
-    "id": {"type": "string"},
-    "key": {"type": "string", "minLength": 1},
-    "last": _WHOLE,
-    "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    "n": {"type": "integer", "minimum": 1, "maximum": MOST_DECISIONS},
-    "name": _ARM,
-    "outcomes": {"anyOf": [_REWARDS, _list(_ROW_OF_TABLE)]},
-    "partial": _FLAG,
-    "pending": {"type": "string", "enum": ["ignore", "expected"]},
-    "pi": _FLAG,
-    "policy": {"type": "string"},
-    "prior": _PRIOR,
-    "request": {"type": "string", "minLength": 1, "maxLength": 200},
-    "reset": _FLAG,
-    "revealed_by": _EDGES,
-    "reveals": _EDGES,
-    "unknown": {"type": "string", "enum": ["error", "skip"]},
-}
-
-
-def _nullable(form: Schema) -> Schema:
-    """Return a schema that also accepts null, which stands for the default."""
-    return form if not form else {"anyOf": [form, {"type": "null"}]}
 
 
 def body_of(op: str, *left_out: str) -> Schema:
-    """Return the schema of the body of an operation of the JSON protocol.
-
-    >>> body_of("close")["required"]
-    ['id']
-    """
+    """Return the schema of the body of an operation of the JSON protocol."""
     required, keys = keys_of(op)
-    properties = {}
-    for key in keys:
-        if key not in left_out:
-            form = _FORMS[key] if key in required else _nullable(_FORMS[key])
-            properties[key] = form | {"description": KINDS[key][0]}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    return body_schema({key: value_of(op, key) for key in keys if key not in left_out}, required)
 
 
 #: Operations that change the world of an agent; for administrators only.
@@ -140,53 +49,12 @@ def _event(op: str) -> Schema:
     return form
 
 
-def new_agent() -> Schema:
-    """Return the schema of the settings of a new agent."""
-    from graphbandits.service.agents import KEYS, MOST_ARMS
-
-    forms = {
-        **_FORMS,
-        "name": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^/]+$"},
-        "arms": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_ARMS}, _list(_ARM)]},
-        "seed": {"type": "integer", "minimum": 0},
-        "posterior": {"type": "string"},
-        "horizon": {"type": "integer", "minimum": 1},
-        "trial": {"type": "integer", "minimum": 0},
-        "floor": _PROBABILITY,
-        "floor_over": {"type": "string", "enum": ["arms", "dominating-set"]},
-    }
-    required = ["name", "policy"]
-    return {
-        "type": "object",
-        "properties": {
-            key: (forms[key] if key in required else _nullable(forms[key])) | {"description": words}
-            for key, (words, _) in KEYS.items()
-        },
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
 BODIES: dict[str, Schema] = {
     "decide": body_of("decide", "request"),
     "learn": body_of("learn"),
     "events": {"oneOf": [_event(op) for op in EVENTS]},
-    "create": new_agent(),
-    "observe": {
-        "type": "object",
-        "properties": {
-            "outcomes": {
-                "type": "object",
-                "additionalProperties": _REWARDS,
-                "description": "outcomes of each decision by its id: the reward of each arm, or "
-                "[total, count] for several",
-            },
-            "partial": _nullable(_FLAG),
-            "extra": _nullable(_FLAG),
-        },
-        "required": ["outcomes"],
-        "additionalProperties": False,
-    },
+    "create": body_schema(SETTINGS, NEEDED),
+    "observe": body_of("observe_many", "request"),
 }
 
 _STATUS = _object(
@@ -227,7 +95,7 @@ _ROW = _object(
     time=_text(format="date-time"),
     expires={"type": ["string", "null"]},
     status={"type": "string", "enum": ["open", "closed", "expired"]},
-    outcomes=_REWARDS,
+    outcomes=REWARDS.schema,
     late=_list(_text(), "arms whose outcomes came too late to be learned"),
 )
 _ARM_ROW = _object(
