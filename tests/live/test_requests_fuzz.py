@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from graphbandits import Agent
 from graphbandits._io import json_text
-from graphbandits.live.requests import OPERATIONS, VALUES, answer, keys_of
+from graphbandits.live.operations import OPERATIONS
+from graphbandits.live.requests import answer
 
 AGENTS: list[dict[str, Any]] = [
     {"policy": "ids-n", "arms": ["ann", "bob", "eve"], "graph": "path"},
@@ -82,14 +83,14 @@ BATCHES = st.dictionaries(
 def requests(draw: st.DrawFn) -> str:
     """Return a request: valid in most cases, else with a wrong key, value or character."""
     op = draw(st.sampled_from(sorted(OPERATIONS) + ["decide"] * 4 + ["observe"] * 8))
-    required, allowed = keys_of(op)
-    optional = [key for key in allowed if key not in required]
+    required = OPERATIONS[op].required
+    optional = [key for key in OPERATIONS[op].keys if key not in required]
     keys = [*required, *draw(st.lists(st.sampled_from(optional or ["op"]), max_size=3))]
     good = GOOD | {"outcomes": BATCHES} if op == "observe_many" else GOOD
     found = {"op": op} | {key: draw(good[key]) for key in keys if key != "op"}
     change = draw(st.integers(0, 11))
     if change == 0:
-        found[draw(st.sampled_from(["op", *sorted(VALUES), "x"]))] = draw(ANYTHING)
+        found[draw(st.sampled_from(["op", *sorted(GOOD), "x"]))] = draw(ANYTHING)
     elif change == 1:
         del found[draw(st.sampled_from(sorted(found)))]
     line = json.dumps(found, ensure_ascii=draw(st.booleans()))

@@ -29,9 +29,8 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from graphbandits import Agent
-from graphbandits.live.requests import keys_of
 from graphbandits.service.app import create_app
-from graphbandits.service.openapi import ANSWERS, BODIES, EVENTS, body_of
+from graphbandits.service.openapi import ANSWERS, BODIES, routes
 from graphbandits.service.settings import Settings
 
 CHECKS = [
@@ -55,7 +54,7 @@ AGENTS: dict[str, list[Any]] = {
     "counts": ["ann", "bob", "eve"],
 }
 #: How often each operation is called, if it is not once.
-WEIGHTS = {"decide": 7, "observe": 7, "add_event": 5, "learn": 3, "create_agent": 3}
+WEIGHTS = {"decide": 7, "observe_many": 7, "event": 5, "learn": 3, "create_agent": 3}
 GRAPHS: list[Any] = [
     *("star", "complete", "star", "complete", "random(r=0.5)", "file:edges.txt", "nothing"),
     {"edges": [["ann", "bob", 0.5], ["eve"], ["joe"]]},
@@ -160,7 +159,7 @@ class Likely:
             }
         )
 
-    def observe(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
+    def observe_many(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
         some = self.some_of(ids)[:3]
         more = {"partial": lambda: self.happens(0.8), "extra": lambda: self.happens(0.8)}
         return {"outcomes": {id_: self.rewards(arms) for id_ in some}} | self.part_of(more)
@@ -192,8 +191,8 @@ class Likely:
             }
         )
 
-    def add_event(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
-        op = self.rng.choice(EVENTS)
+    def event(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
+        operation = self.rng.choice(routes()["events"])
         neighbours = dict.fromkeys(map(str, self.some_of(arms)), 0.5)
         values: dict[str, Any] = {
             "name": self.rng.choice(["kim", "joe", 9]),
@@ -204,9 +203,8 @@ class Likely:
             "edges": self.rng.choice([self.some_of(arms), neighbours]),
             "reset": self.happens(0.5),
         }
-        required, allowed = keys_of(op)
-        more = [key for key in allowed if key in values and self.happens(0.5)]
-        return {"op": op} | {key: values[key] for key in (*required, *more)}
+        more = [key for key in operation.keys if key in values and self.happens(0.5)]
+        return {"op": operation.op} | {key: values[key] for key in (*operation.required, *more)}
 
 
 @st.composite
@@ -237,7 +235,7 @@ def make_likely(world: World, name: str, case: schemathesis.Case, likely: Likely
         case.body = {**case.body, **body} if is_mixed else body
         case.media_type = "application/json"
         case.headers = {}
-    if name in ("decide", "observe") and likely.happens(0.1):
+    if name in ("decide", "observe_many") and likely.happens(0.1):
         case.headers = {"Idempotency-Key": likely.rng.choice("vwxyz")}
 
 
@@ -342,24 +340,18 @@ def test_a_new_description_is_the_same() -> None:
 
 
 def test_bodies_have_the_keys_of_the_operations() -> None:
-    bodies = {op: body_of(op) for op in ("decide", "observe_many", "learn", *EVENTS)}
-    for op, body in bodies.items():
-        required, keys = keys_of(op)
-        assert list(body["properties"]) == list(keys)
-        assert body["required"] == list(required)
-        assert body["additionalProperties"] is False
-    assert list(BODIES["decide"]["properties"]) == [
-        key for key in keys_of("decide")[1] if key != "request"
-    ]
-    assert list(BODIES["observe"]["properties"]) == [
-        key for key in keys_of("observe_many")[1] if key != "request"
-    ]
-    assert BODIES["learn"] == bodies["learn"]
-    assert [one["properties"]["op"]["const"] for one in BODIES["events"]["oneOf"]] == list(EVENTS)
-    for one in BODIES["events"]["oneOf"]:
-        op = one["properties"]["op"]["const"]
-        assert list(one["properties"]) == ["op", *keys_of(op)[1]]
-        assert one["required"] == ["op", *keys_of(op)[0]]
+    assert BODIES.keys() == {"decisions", "outcomes", "learn", "events", "agents"}
+    for route, (first, *more) in routes().items():
+        body = BODIES[route]
+        bodies = {one["properties"]["op"]["const"]: one for one in body.get("oneOf", ())}
+        for operation in (first, *more):
+            found = bodies[operation.op] if more else body
+            required, keys = list(operation.required), list(operation.keys)
+            assert found["required"] == (["op", *required] if more else required)
+            assert [key for key in found["properties"] if key != "op"] == [
+                key for key in keys if key != "request"
+            ]
+            assert found["additionalProperties"] is False
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -376,7 +368,7 @@ def test_answers_have_the_documented_keys(tmp_path: Path) -> None:
         outcomes = {id_: {"ann": 1} for id_ in ids[:2]}
         answers = {
             "decide": made,
-            "observe": client.post(f"{path}/outcomes", json={"outcomes": outcomes}).json(),
+            "observe_many": client.post(f"{path}/outcomes", json={"outcomes": outcomes}).json(),
             "learn": client.post(f"{path}/learn", json={"outcomes": {"ann": 1}}).json(),
             "agent": client.get(path).json(),
             "decision": client.get(f"{path}/decisions/{ids[0]}").json(),
@@ -388,7 +380,7 @@ def test_answers_have_the_documented_keys(tmp_path: Path) -> None:
         for name in ("arms", "graph", "trend", "history", "pending", "beliefs", "decisions"):
             answers[name] = client.get(f"{path}/{name}").json()
         answers["overview"] = client.get(f"{path}/overview").json()
-        answers["events"] = client.post(f"{path}/events", json={"op": "reset"}).json()
+        answers["event"] = client.post(f"{path}/events", json={"op": "reset"}).json()
     assert answers.keys() == ANSWERS.keys()
     for name, answer in answers.items():
         jsonschema_rs.validate(ANSWERS[name], answer)

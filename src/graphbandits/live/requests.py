@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,10 +24,9 @@ from graphbandits.graphs import GraphLike
 from graphbandits.graphs.io._edge_builder import fixed_graph
 from graphbandits.graphs.loaders import File
 from graphbandits.graphs.processes import Fixed
-from graphbandits.live import values
 from graphbandits.live.agent import Agent
-from graphbandits.live.decision import Decision
-from graphbandits.live.values import Value, check_keys, json_repr
+from graphbandits.live.operations import OPERATIONS
+from graphbandits.live.values import check_keys, json_repr
 from graphbandits.posteriors import Arm
 from graphbandits.registry import build
 
@@ -120,249 +116,12 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
         if not isinstance(op, str):
             raise InputError(f"a request needs an 'op': choose from {', '.join(OPERATIONS)}")
         raise InputError(f"unknown op {short_repr(op)}: {nearest(op, OPERATIONS)}")
-    required, allowed = keys_of(op)
-    check_keys(f"'{op}'", given, {key: value_of(op, key) for key in allowed}, required)
+    operation = OPERATIONS[op]
+    check_keys(f"'{op}'", given, operation.keys, operation.required)
     if "graph" in given and (not files or isinstance(given["graph"], dict)):
         given["graph"] = graph_of(given["graph"], agent.arms)
-    return OPERATIONS[op](agent, **given) or {}
-
-
-@cache
-def keys_of(op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the required keys of an operation, and all of them.
-
-    >>> keys_of("observe")
-    (('id', 'outcomes'), ('id', 'outcomes', 'partial', 'extra'))
-    """
-    _, *parameters = inspect.signature(OPERATIONS[op]).parameters.values()
-    required = (one.name for one in parameters if one.default is inspect.Parameter.empty)
-    return tuple(required), tuple(one.name for one in parameters)
-
-
-def value_of(op: str, key: str) -> Value:
-    """Return the type of a key of an operation."""
-    if key == "outcomes":
-        return {"observe_many": values.REWARDS_BY_ID, "learn": values.TABLE}.get(op, values.REWARDS)
-    return VALUES[key]
-
-
-# Operations ---------------------------------------------------------------------------------------
-
-
-def _decide(
-    agent: Agent,
-    n: int = 1,
-    distinct: bool = False,
-    among: list[Any] | None = None,
-    exclude: list[Any] | None = None,
-    graph: GraphLike = None,
-    context: Any = None,
-    pending: str = "ignore",
-    expires: float | None = None,
-    pi: bool = False,
-    request: str | None = None,
-) -> dict[str, Any]:
-    made = agent.decide(
-        n,
-        distinct=distinct,
-        among=among,
-        exclude=exclude,
-        graph=graph,
-        context=context,
-        pending=pending,
-        expires=expires,
-        request=request,
-    )
-    return {"decisions": [_decision(one, pi) for one in made]}
-
-
-def _decision(made: Decision, pi: bool) -> dict[str, Any]:
-    """Return a decision as JSON values; ``pi``, which may be long, only on request."""
-    found: dict[str, Any] = {
-        "id": made.id,
-        "arm": made.arm,
-        "probability": made.probability,
-        "reveals": {str(arm): chance for arm, chance in made.reveals.items()},
-        "time": made.time.isoformat(),
-    }
-    if made.expires is not None:
-        found["expires"] = made.expires.isoformat()
-    if made.context is not None:
-        found["context"] = made.context
-    if pi:
-        found["pi"] = made.pi and {str(arm): chance for arm, chance in made.pi.items()}
-    return found
-
-
-def _observe(
-    agent: Agent, id: str, outcomes: dict[Any, Any], partial: bool = False, extra: bool = False
-) -> None:
-    agent.observe(id, outcomes, partial=partial, extra=extra)
-
-
-def _observe_many(
-    agent: Agent,
-    outcomes: Mapping[Any, Any],
-    partial: bool = False,
-    extra: bool = False,
-    request: str | None = None,
-) -> dict[str, Any]:
-    agent.observe_many(outcomes, partial=partial, extra=extra, request=request)
-    return {"accepted": len(outcomes)}
-
-
-def _close(agent: Agent, id: str) -> None:
-    agent.close(id)
-
-
-def _pending(agent: Agent) -> dict[str, Any]:
-    return {"pending": list(agent.pending)}
-
-
-def _show(agent: Agent, id: str, pi: bool = False) -> dict[str, Any]:
-    return {"decision": _decision(agent.decision(id), pi)}
-
-
-def _learn(
-    agent: Agent, outcomes: Any, key: str | None = None, unknown: str = "error"
-) -> dict[str, Any]:
-    table = _Rows(outcomes) if isinstance(outcomes, list) else outcomes
-    return {"learned": agent.learn(table, key=key, unknown=unknown)}
-
-
-class _Rows:
-    """Rows of outcomes as a table, with the interface of a table of pyarrow."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self._rows = rows
-        self.column_names = list(rows[0]) if rows else []
-        for number, row in enumerate(rows, 1):
-            if row.keys() != rows[0].keys():
-                raise InputError(
-                    f"row {number} of the outcomes has the keys {short_repr(list(row))}, and row 1 "
-                    f"{short_repr(self.column_names)}: all rows need the same keys"
-                )
-
-    def to_pydict(self) -> dict[str, list[Any]]:
-        """Return the columns."""
-        return {name: [row[name] for row in self._rows] for name in self.column_names}
-
-
-def _add_arm(
-    agent: Agent,
-    name: str | int,
-    prior: Any = None,
-    edges: Any = None,
-    reveals: Any = None,
-    revealed_by: Any = None,
-) -> None:
-    agent.add_arm(name, prior, edges, reveals=reveals, revealed_by=revealed_by)
-
-
-def _retire(agent: Agent, arms: list[Any]) -> None:
-    agent.retire(*arms)
-
-
-def _pause(agent: Agent, arms: list[Any]) -> None:
-    agent.pause(*arms)
-
-
-def _resume(agent: Agent, arms: list[Any]) -> None:
-    agent.resume(*arms)
-
-
-def _set_graph(agent: Agent, graph: GraphLike) -> None:
-    agent.set_graph(graph)
-
-
-def _set_policy(agent: Agent, policy: str, reset: bool = False) -> None:
-    agent.set_policy(policy, reset=reset)
-
-
-def _reset(agent: Agent) -> None:
-    agent.reset()
-
-
-def _beliefs(agent: Agent, accuracy: str | None = None, estimate: bool = False) -> dict[str, Any]:
-    found = agent.beliefs(accuracy, estimate)
-    beliefs = {str(arm): asdict(found[arm]) for arm in found}
-    error = {"error_estimate": found.error} if estimate else {}
-    return {"beliefs": beliefs, "rho": found.rho, **error}
-
-
-def _explain(agent: Agent, id: str) -> dict[str, Any]:
-    return {"explanation": agent.explain(id).to_dict()}
-
-
-def _status(agent: Agent) -> dict[str, Any]:
-    return {"status": agent.status()}
-
-
-def _health(agent: Agent, level: float = 0.01) -> dict[str, Any]:
-    return {"health": agent.health(level).to_dict()}
-
-
-def _history(agent: Agent, last: int | None = None) -> dict[str, Any]:
-    return {"entries": agent.history(last)}
-
-
-#: Operation of each ``op``. Its parameters are the keys of the request.
-OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
-    "decide": _decide,
-    "observe": _observe,
-    "observe_many": _observe_many,
-    "close": _close,
-    "pending": _pending,
-    "decision": _show,
-    "learn": _learn,
-    "add_arm": _add_arm,
-    "retire": _retire,
-    "pause": _pause,
-    "resume": _resume,
-    "set_graph": _set_graph,
-    "set_policy": _set_policy,
-    "reset": _reset,
-    "beliefs": _beliefs,
-    "explain": _explain,
-    "status": _status,
-    "health": _health,
-    "history": _history,
-}
-
-
-# Values -------------------------------------------------------------------------------------------
-
-#: Type of each key; that of 'outcomes' depends on the operation.
-VALUES: dict[str, Value] = {
-    "accuracy": values.ACCURACY,
-    "among": values.ARMS,
-    "arms": values.ARMS,
-    "context": values.CONTEXT,
-    "distinct": values.FLAG,
-    "edges": values.EDGES,
-    "estimate": values.FLAG,
-    "exclude": values.ARMS,
-    "expires": values.SECONDS,
-    "extra": values.FLAG,
-    "graph": values.GRAPH,
-    "id": values.ID,
-    "key": values.NAME,
-    "last": values.COUNT,
-    "level": values.LEVEL,
-    "n": values.DECISIONS,
-    "name": values.ARM,
-    "outcomes": values.REWARDS,
-    "partial": values.FLAG,
-    "pending": values.choice("ignore", "expected"),
-    "pi": values.FLAG,
-    "policy": values.POLICY,
-    "prior": values.PRIOR,
-    "request": values.KEY,
-    "reset": values.FLAG,
-    "revealed_by": values.EDGES,
-    "reveals": values.EDGES,
-    "unknown": values.choice("error", "skip"),
-}
+    asked = operation(**given)
+    return asked.answer(agent._perform(asked))
 
 
 def graph_of(value: Any, arms: tuple[Arm, ...]) -> GraphLike:

@@ -15,15 +15,19 @@ Schema = dict[str, Any]
 
 #: Maximum of decisions of one request. A longer answer would be hard to read in one piece.
 MAX_DECISIONS = 10_000
-#: Maximum of levels of nested values, and of characters of the key of a request.
-MAX_DEPTH, MAX_KEY = 50, 200
+#: Maximum of levels of nested values.
+MAX_DEPTH = 50
 
 
 class Value(NamedTuple):
-    """Type of a value: ``text`` completes "must be ...", and ``schema`` is its JSON schema."""
+    """Type of a value: ``text`` completes "must be ...", and ``schema`` is its JSON schema.
+
+    ``meaning`` describes a key with this value.
+    """
 
     text: str
     schema: Schema
+    meaning: str = ""
 
 
 def list_of(items: Schema, **limits: Any) -> Schema:
@@ -45,9 +49,9 @@ def choice(*names: str) -> Value:
     """Return the type of a text that is one of several names.
 
     >>> choice("error", "skip").text
-    "'error' or 'skip'"
+    '"error" or "skip"'
     """
-    return Value(" or ".join(map(repr, names)), {"type": "string", "enum": [*names]})
+    return Value(" or ".join(f'"{name}"' for name in names), {"type": "string", "enum": [*names]})
 
 
 _STRING: Schema = {"type": "string"}
@@ -87,10 +91,6 @@ SECONDS = Value(
     {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_SECONDS},
 )
 NAME = Value("a text that is not empty", {"type": "string", "minLength": 1})
-KEY = Value(
-    f"a text of 1 to {MAX_KEY} characters",
-    {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
-)
 ID = Value("the id of a decision, a text", _STRING)
 ARM = Value("the name of an arm, a text or an integer", _ARM)
 ARMS = Value("a list of arms, each a text or an integer", list_of(_ARM))
@@ -212,10 +212,10 @@ def body_schema(keys: Mapping[str, Value], required: tuple[str, ...]) -> Schema:
     ['id']
     """
     properties = {}
-    for key, (text, schema) in keys.items():
+    for key, (text, schema, meaning) in keys.items():
         is_needed = key in required or not schema
         form = schema if is_needed else any_of(schema, {"type": "null"})
-        properties[key] = form | {"description": text}
+        properties[key] = form | {"description": meaning or text}
     return {
         "type": "object",
         "properties": properties,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphbandits.live.requests import keys_of, value_of
+from graphbandits.live.operations import OPERATIONS, Operation
 from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
 from graphbandits.service.agents import NEEDED, SETTINGS
 
@@ -32,30 +32,32 @@ _OPTIONAL: Schema = {"type": ["number", "null"]}
 _WHOLE: Schema = {"type": "integer"}
 
 
-def body_of(op: str, *left_out: str) -> Schema:
-    """Return the schema of the body of an operation of the JSON protocol."""
-    required, keys = keys_of(op)
-    return body_schema({key: value_of(op, key) for key in keys if key not in left_out}, required)
+def _body(operation: type[Operation], *left_out: str) -> Schema:
+    keys = {key: value for key, value in operation.keys.items() if key not in left_out}
+    return body_schema(keys, operation.required)
 
 
-#: Operations that change the world of an agent; for administrators only.
-EVENTS = (*("add_arm", "retire", "pause", "resume", "set_graph", "set_policy", "reset", "close"),)
+def _event(operation: type[Operation]) -> Schema:
+    schema = _body(operation)
+    schema["properties"] = {"op": {"const": operation.op}} | schema["properties"]
+    schema["required"] = ["op", *schema["required"]]
+    return schema
 
 
-def _event(op: str) -> Schema:
-    form = body_of(op)
-    form["properties"] = {"op": {"const": op}} | form["properties"]
-    form["required"] = ["op", *form["required"]]
-    return form
+def routes() -> dict[str, list[type[Operation]]]:
+    """Return the operations of each route for POST requests."""
+    found = dict[str, list[type[Operation]]]()
+    for operation in OPERATIONS.values():
+        if operation.route:
+            found.setdefault(operation.route, []).append(operation)
+    return found
 
 
+#: Schema of the body of each route for POST requests. A key of a request is a header there.
 BODIES: dict[str, Schema] = {
-    "decide": body_of("decide", "request"),
-    "learn": body_of("learn"),
-    "events": {"oneOf": [_event(op) for op in EVENTS]},
-    "create": body_schema(SETTINGS, NEEDED),
-    "observe": body_of("observe_many", "request"),
-}
+    route: _body(first, "request") if not more else {"oneOf": [*map(_event, (first, *more))]}
+    for route, (first, *more) in routes().items()
+} | {"agents": body_schema(SETTINGS, NEEDED)}
 
 _STATUS = _object(
     "name policy arms decisions open expired outcomes learned late paused retired entries",
@@ -140,9 +142,9 @@ ANSWERS: dict[str, Schema] = {
         explanation={"type": ["object", "null"]},
         note={"type": ["string", "null"]},
     ),
-    "observe": _object("accepted", accepted=_WHOLE),
+    "observe_many": _object("accepted", accepted=_WHOLE),
     "learn": _object("learned", learned=_WHOLE),
-    "events": {"type": "object"},
+    "event": {"type": "object"},
     "beliefs": _object("beliefs rho", beliefs={"type": "object"}, rho=_NUMBER),
     "arms": _object("arms total found", arms=_list(_ARM_ROW), total=_WHOLE, found=_WHOLE),
     "graph": _object(
