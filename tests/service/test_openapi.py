@@ -29,8 +29,9 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from graphbandits import Agent
+from graphbandits.live.operations import routes
 from graphbandits.service.app import create_app
-from graphbandits.service.openapi import ANSWERS, BODIES, routes
+from graphbandits.service.openapi import ANSWERS, BODIES
 from graphbandits.service.settings import Settings
 
 CHECKS = [

@@ -24,6 +24,7 @@ from starlette.testclient import TestClient
 from graphbandits import Agent
 from graphbandits._version import __version__
 from graphbandits.errors import GraphBanditsError, NeedsError
+from graphbandits.live.operations import routes as post_routes
 from graphbandits.live.requests import handle
 from graphbandits.live.store import open_store
 from graphbandits.plugins import loaded_plugins
@@ -31,7 +32,6 @@ from graphbandits.service import agents as agents_module
 from graphbandits.service import routes
 from graphbandits.service.agents import Agents, describe
 from graphbandits.service.app import create_app
-from graphbandits.service.openapi import routes as post_routes
 from graphbandits.service.settings import Settings
 from graphbandits.service.tokens import ROLES, add_token
 

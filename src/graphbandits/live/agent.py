@@ -32,8 +32,10 @@ from graphbandits.live import saved_files
 from graphbandits.live._times import timestamp
 from graphbandits.live.deciding import as_decision, check_lifetime
 from graphbandits.live.decision import Decision
-from graphbandits.live.explanation import Explanation, explain
-from graphbandits.live.health import Health, HealthRecord, check_level
+from graphbandits.live.explaining import explain
+from graphbandits.live.explanation import Explanation
+from graphbandits.live.health import Health, check_level
+from graphbandits.live.health_record import HealthRecord
 from graphbandits.live.history import count_entries, describe
 from graphbandits.live.journal import (
     Entry,

@@ -83,6 +83,15 @@ class Operation:
         return {}
 
 
+def routes() -> dict[str, list[type[Operation]]]:
+    """Return the operations of each route for POST requests."""
+    found = dict[str, list[type[Operation]]]()
+    for operation in OPERATIONS.values():
+        if operation.route:
+            found.setdefault(operation.route, []).append(operation)
+    return found
+
+
 # Decisions ----------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphbandits.live.operations import OPERATIONS, Operation
+from graphbandits.live.operations import Operation, routes
 from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
 from graphbandits.service.agents import NEEDED, SETTINGS
 
@@ -42,15 +42,6 @@ def _event(operation: type[Operation]) -> Schema:
     schema["properties"] = {"op": {"const": operation.op}} | schema["properties"]
     schema["required"] = ["op", *schema["required"]]
     return schema
-
-
-def routes() -> dict[str, list[type[Operation]]]:
-    """Return the operations of each route for POST requests."""
-    found = dict[str, list[type[Operation]]]()
-    for operation in OPERATIONS.values():
-        if operation.route:
-            found.setdefault(operation.route, []).append(operation)
-    return found
 
 
 #: Schema of the body of each route for POST requests. A key of a request is a header there.

@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from graphbandits._version import __version__
 from graphbandits.errors import GraphBanditsError, InputError, StoreError, short_repr
 from graphbandits.live import Agent
-from graphbandits.live.operations import Operation
+from graphbandits.live.operations import Operation, routes
 from graphbandits.live.requests import handle
 from graphbandits.service import openapi
 from graphbandits.service.access import Caller, require
@@ -237,7 +237,7 @@ def _check_size(body: dict[str, Any], most: int) -> None:
         )
 
 
-for path, operations in openapi.routes().items():
+for path, operations in routes().items():
     _add_route(path, operations)
 
 
