@@ -120,10 +120,16 @@ EXCLUDED = {
     "engine.shard": "settings, which are facts, and containers of recorded values",
     "engine.trajectories": "containers of recorded values",
     "graphs": "exports names",
-    "graphs.invariants*": "the values that policies read are facts",
+    "graphs.numbers": "the values that policies read are facts",
+    "graphs._[!f]*_kernels": "kernels of these values",
+    "graphs._reductions": "reduces graphs for these values",
+    "graphs._independence": "searches for these values",
+    "graphs._domination": "searches for these values",
     "graphs.named": "returns graphs, whose arrays are facts",
     "graphs.loaders": "returns graphs, whose arrays are facts",
-    "graphs.io*": "readers return graphs, whose arrays are facts",
+    "graphs.edges": "builds graphs, whose arrays are facts",
+    "graphs.matrices": "returns graphs, whose arrays are facts",
+    "graphs.readers": "readers return graphs, whose arrays are facts",
     "graphs._shape": "lists of edges, for graph plug-ins",
 }
 
@@ -262,7 +268,7 @@ def test_executed_modules_are_sources_of_the_series_or_excluded() -> None:
         "graphbandits.worlds._outcome_kernels",
         "graphbandits.graphs.dominating_sets",
         "graphbandits.gains.joint",
-        "graphbandits.graphs.invariants._deterministic",
+        "graphbandits.graphs.numbers",
     } <= executed
     for name, run in traced.items():
         for module in set(run["executed"]) - set(run["sources"]):
@@ -321,9 +327,9 @@ def test_edits_of_the_package_rename_the_series_whose_numbers_they_may_change(
         (numeric if is_numeric(module) else others).add(module)
         where = str(file.relative_to(copy))
         append(where, "\n# edited\n" + ("" if is_numeric(module) else "EDITED = 1\n"))
-    for place in ("cli", "plots", "report", "store", "results", "graphs.invariants"):
+    for place in ("cli", "plots", "report", "store", "results"):
         assert any(module.startswith(f"graphbandits.{place}.") for module in others)
-    assert "graphbandits.graphs.io.networks" in others
+    assert "graphbandits.graphs.readers" in others
     assert (
         50 < len(numeric) < len(others)
     )  # both kinds are common, and most modules are not numeric
@@ -623,7 +629,7 @@ def test_all_package_imports_of_a_plug_in_count(plugin) -> None:
     before = own("")
     shape = "graphbandits.graphs._shape"
     assert own("from graphbandits.graphs._shape import edge_arrays") == before | {shape}
-    searches = set(provenance._modules(("graphs.invariants",)))
+    searches = set({"graphbandits.graphs.numbers", "graphbandits.graphs._independence"})
     assert searches & before == set()
     for line in (
         "from graphbandits.graphs import clique_cover",

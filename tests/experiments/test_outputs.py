@@ -18,7 +18,7 @@ from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.experiments import Study, open_studies
 from graphbandits.experiments.outputs import merge_entries, write_pages
-from graphbandits.graphs.invariants._deterministic import clique_cover_numbers
+from graphbandits.graphs.numbers import clique_cover_numbers
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, summary_of
 from graphbandits.theory import bounds_of
 
@@ -259,7 +259,7 @@ def test_covers_of_large_graphs_are_computed_only_if_asked_for(
         return clique_cover_numbers(feedback)
 
     monkeypatch.setattr("graphbandits.theory.ratio_limits.clique_cover_numbers", count)
-    monkeypatch.setattr("graphbandits.graphs.invariants._deterministic.clique_cover_numbers", count)
+    monkeypatch.setattr("graphbandits.graphs.numbers.clique_cover_numbers", count)
     (entry,) = entries(tmp_path)
     assert isinstance(entry, SimulationEntry)
     assert bool(calls) is bool(entry.bounds) is computed

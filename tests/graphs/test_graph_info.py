@@ -19,7 +19,7 @@ from graphbandits.graphs import (
     as_process,
 )
 from graphbandits.graphs.graph_info import DRAWS, GraphInfo
-from graphbandits.graphs.invariants import independence
+from graphbandits.graphs.numbers import independence
 from graphbandits.rng import Keys
 
 

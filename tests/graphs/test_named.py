@@ -61,16 +61,16 @@ def adjacency(graph: nx.Graph) -> Floats:
     return matrix
 
 
-@pytest.mark.parametrize("arms", [1, 2, 3, 4, 5, 7, 30, 100, 101, 151])
 @pytest.mark.parametrize("text", NAMED)
-def test_named_graphs_match_networkx(text: str, arms: int) -> None:
-    process = as_process(text, arms=arms)
-    assert process.arms == arms
-    assert process.deterministic is True
-    assert process.rounds is None
-    feedback = process.round(1, Keys(0))
-    assert isinstance(feedback, DenseFeedback) is (arms <= 100)
-    assert (feedback_matrix(feedback) == adjacency(NAMED[text](arms))).all()
+def test_named_graphs_match_networkx(text: str) -> None:
+    for arms in [1, 2, 3, 4, 5, 7, 30, 100, 101, 151]:
+        process = as_process(text, arms=arms)
+        assert process.arms == arms
+        assert process.deterministic is True
+        assert process.rounds is None
+        feedback = process.round(1, Keys(0))
+        assert isinstance(feedback, DenseFeedback) is (arms <= 100)
+        assert (feedback_matrix(feedback) == adjacency(NAMED[text](arms))).all()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.invariants import (
+from graphbandits.graphs._reductions import Adjacency, Component, adjacency_lists
+from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,
     clique_cover,
@@ -17,7 +18,6 @@ from graphbandits.graphs.invariants import (
     fractional_domination,
     independence,
 )
-from graphbandits.graphs.invariants._adjacency import Adjacency, Component, adjacency_lists
 
 NUMBERS = (clique_cover, independence, domination, fractional_domination)
 

@@ -86,7 +86,9 @@ BESIDE = HELPERS | {
     "plots.*": "figures",
     "theory.*": "regret bounds, listed on the page of a small graph",
     "gains.ratio": "regret bounds",
-    "graphs.invariants.*": "regret bounds",
+    "graphs.numbers": "regret bounds",
+    "graphs._independence": "regret bounds",
+    "graphs._reductions": "regret bounds",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +17,14 @@ import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
+    plain_console,
     plain_table,
     print_json,
     print_line,
     print_table,
     print_text,
+    small_number,
+    table_of,
 )
 from graphbandits.cli.options import flag, lifetime, load, number, option
 from graphbandits.errors import InputError
@@ -540,6 +543,103 @@ def status(
     for key, value in found.items():
         table.add_row(key, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
     print_table(table)
+
+
+@agent.command()
+def explain(
+    store: Place,
+    id: Annotated[
+        str | None, typer.Argument(help="Id of a decision. Default: the agent.", metavar="[ID]")
+    ] = None,
+    name: Name = "default",
+    at: Annotated[
+        datetime | None,
+        options.date("Show the agent as it was at a time, such as 2026-01-31T12:00."),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Draw the graph with the beliefs, or the frontier of the decision, to a .png, .svg or "
+            ".pdf file.",
+        ),
+    ] = None,
+    plugin: options.Plugin = None,
+    json: options.Json = False,
+) -> None:
+    """Show what the agent believes and decided last, or why it made a decision.
+
+    Example: graphbandits agent explain campaign.db 17-9f86d081e4a2 --figure decision.png
+    """
+    if figure is not None:
+        from graphbandits.experiments.graph_description import check_figure_path
+
+        check_figure_path(figure, "--figure")
+    with _opened(store, name, plugin) as opened:
+        shown = opened if at is None else opened.at(at)
+        explanation = None if id is None else shown.explain(id)
+        found = shown.overview() if explanation is None else explanation.to_dict()
+        files = []
+        if figure is not None:
+            from graphbandits.plots import save_figure
+
+            files = save_figure((explanation or shown).figure(), figure)
+    if json:
+        print_json(found)
+        return
+    if explanation is None:
+        _print_agent(found)
+    else:
+        plain_console().print(explanation)
+    for file in files:
+        print_line(f"Wrote {file}.")
+
+
+def _print_agent(found: dict[str, Any]) -> None:
+    status, arms = found["status"], found["arms"]
+    print_text(
+        f"Agent '{status['name']}': {status['policy']}, {count(status['arms'], 'arm')}, "
+        f"{count(status['decisions'], 'decision')} ({status['open']} open), "
+        f"{count(status['outcomes'] + status['learned'], 'outcome')}."
+    )
+    has_beliefs = any(one["alpha"] is not None for one in arms)
+    columns: list[tuple[str, Iterable[str]]] = [("arm", (str(one["arm"]) for one in arms))]
+    if has_beliefs:
+        for header, key in (("P(best)", "alpha"), ("regret", "delta"), ("h", "h")):
+            columns.append((header, ["" if x[key] is None else small_number(x[key]) for x in arms]))
+    columns.append(("plays", (str(one["plays"]) for one in arms)))
+    columns.append(("outcomes", (f"{one['outcomes']:g}" for one in arms)))
+    states = list(arms[0]["state"]) if arms else []
+    for key in states:
+        columns.append((key, [_state(one["state"][key]) for one in arms]))
+    if any(one["status"] != "active" for one in arms):
+        columns.append(("", [one["status"].replace("active", "") for one in arms]))
+    print_table(table_of(columns))
+    if found["others"]:
+        print_text(f"{count(found['others'], 'more arm')} not listed.")
+    if not has_beliefs:
+        print_text(
+            "There are no beliefs: the policy has no posterior of the arms, or no arm may be "
+            "played."
+        )
+    if not found["decisions"]:
+        return
+    table = plain_table("", ["decision", "time", "arm"], ["probability"])
+    for one in found["decisions"]:
+        when = datetime.fromisoformat(one["time"]).astimezone()
+        chance = "" if one["probability"] is None else small_number(one["probability"])
+        table.add_row(one["decision"], f"{when:%Y-%m-%d %H:%M:%S}", str(one["arm"]), chance)
+    print_text("Last decisions, explained by 'agent explain STORE ID':")
+    print_table(table)
+
+
+def _state(value: Any) -> str:
+    """Format a number of the state of an arm.
+
+    >>> _state(3.0), _state([1.0, 0.25])
+    ('3', '1/0.25')
+    """
+    return "/".join(map(_state, value)) if isinstance(value, list) else f"{value:.4g}"
 
 
 @agent.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -276,3 +276,26 @@ def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> No
         print_bounds(entry.kept_bounds)
     if entry.published is not None:
         print_table(published_table(entry.comparisons, entry.published.source))
+
+
+def table_of(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:
+    """Build a table from columns with their headers."""
+    table = plain_table("", [])
+    for header, _ in columns:
+        left = header in ("arm", "")
+        wrap = header == wrapped  # wrap long parameters rather than cut other numbers
+        table.add_column(header, justify="left" if left else "right", no_wrap=not wrap)
+    for row in zip(*(cells for _, cells in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def small_number(value: float, form: str = ".4f") -> str:
+    """Format a number, with two digits in scientific notation if it is very small or large.
+
+    >>> small_number(0.25), small_number(1.234e-12), small_number(0.0)
+    ('0.2500', '1.2e-12', '0')
+    """
+    if value == 0.0:
+        return "0"
+    return format(value, form if 1e-3 <= value < 1e5 else ".1e")

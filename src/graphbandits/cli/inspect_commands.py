@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,19 +13,18 @@ import graphbandits
 from graphbandits.cli import options
 from graphbandits.cli.formatting import (
     count,
-    plain_console,
     plain_table,
     print_json,
     print_line,
     print_table,
     print_text,
+    small_number,
+    table_of,
 )
 from graphbandits.cli.options import load, number, option, seconds
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from graphbandits.experiments.graph_description import GraphDescription
     from graphbandits.theory import Inspection, PriorInspection
 
@@ -74,64 +72,16 @@ def inspect(
     seed: Annotated[
         int | None, option("N", "Seed of the random draws of --samples. Default: 0.")
     ] = None,
-    agent: Annotated[
-        str | None,
-        option(
-            "STORE",
-            "Show the beliefs, plays and last decisions of a live agent: a file of SQLite, or the "
-            "address of a PostgreSQL database.",
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, option("NAME", "With --agent: name of the agent. Default: default.")
-    ] = None,
-    decision: Annotated[
-        str | None, option("ID", "With --agent: explain a decision, given by its id.")
-    ] = None,
-    at: Annotated[
-        datetime | None,
-        options.date("With --agent: show the agent as it was at a time, such as 2026-01-31T12:00."),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "With --agent: draw the graph with the beliefs, or the frontier of a decision, to a "
-            ".png, .svg or .pdf file.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        option("POLICY", 'Describe a policy, such as "eps-greedy-lp(c=2)".'),
-    ] = None,
     plugin: options.Plugin = None,
     json: options.Json = False,
 ) -> None:
     """Analyse one decision: beliefs, information gain of each arm, and the play of each policy.
 
-    With --prior, show the means and rewards that a prior expects; with --agent, a live agent or one
-    of its decisions; with --policy, what a policy needs.
+    With --prior, show the means and rewards that a prior expects.
 
     Example: graphbandits inspect --beta 1,2 --beta 4,4 --beta 12,9 --graph star
     """
     load(plugin)
-    _check_combination(
-        {"--beta": beta, "--posterior": posterior, "--arm": arm, "--graph": graph}
-        | {"--samples": samples, "--seed": seed, "--prior": prior, "--arms": arms},
-        {"--name": name, "--decision": decision, "--at": at, "--figure": figure},
-        agent,
-        policy,
-    )
-    if policy is not None:
-        described = graphbandits.describe_policy(policy)
-        if json:
-            print_json(described)
-        else:
-            _print_policy(described)
-        return
-    if agent is not None:
-        _inspect_agent(agent, name or "default", decision, at, figure, json)
-        return
     if prior is not None:
         if beta or arm or posterior or graph or samples:
             raise InputError("--prior cannot be combined with options for a decision: remove them")
@@ -161,141 +111,6 @@ def inspect(
         return
     _print_beliefs(found, graph)
     _print_plays(found)
-
-
-def _check_combination(
-    others: Mapping[str, Any], of_agent: Mapping[str, Any], agent: str | None, policy: str | None
-) -> None:
-    """Raise InputError if options of different things are given."""
-    given = [name for name, value in others.items() if value is not None]
-    needs_agent = [name for name, value in of_agent.items() if value is not None]
-    if agent is not None and policy is not None:
-        raise InputError("--agent and --policy show different things: give one of them")
-    if needs_agent and agent is None:
-        raise InputError(f"{needs_agent[0]} is for --agent: add --agent STORE, or remove it")
-    first = "--agent" if agent is not None else "--policy" if policy is not None else None
-    if first and given:
-        raise InputError(f"{first} cannot be combined with {given[0]}: remove one of them")
-
-
-def _inspect_agent(
-    store: str,
-    name: str,
-    decision: str | None,
-    at: datetime | None,
-    figure: Path | None,
-    json: bool,
-) -> None:
-    """Print an agent, or one of its decisions, and draw it."""
-    from graphbandits.engine._progress import announce_compilation
-
-    if figure is not None:
-        from graphbandits.experiments.graph_description import check_figure_path
-
-        check_figure_path(figure, "--figure")
-    announce_compilation()
-    opened = graphbandits.Agent(store=store, name=name)
-    try:
-        shown = opened if at is None else opened.at(at)
-        explanation = None if decision is None else shown.explain(decision)
-        found = shown.overview() if explanation is None else explanation.to_dict()
-        files = []
-        if figure is not None:
-            from graphbandits.plots import save_figure
-
-            drawn = shown.figure() if explanation is None else explanation.figure()
-            files = save_figure(drawn, figure)
-    finally:
-        opened.disconnect()
-    if json:
-        print_json(found)
-        return
-    if explanation is None:
-        _print_agent(found)
-    else:
-        plain_console().print(explanation)
-    for file in files:
-        print_line(f"Wrote {file}.")
-
-
-def _print_agent(found: dict[str, Any]) -> None:
-    status, arms = found["status"], found["arms"]
-    print_text(
-        f"Agent '{status['name']}': {status['policy']}, {count(status['arms'], 'arm')}, "
-        f"{count(status['decisions'], 'decision')} ({status['open']} open), "
-        f"{count(status['outcomes'] + status['learned'], 'outcome')}."
-    )
-    has_beliefs = any(one["alpha"] is not None for one in arms)
-    columns: list[tuple[str, Iterable[str]]] = [("arm", (str(one["arm"]) for one in arms))]
-    if has_beliefs:
-        for header, key in (("P(best)", "alpha"), ("regret", "delta"), ("h", "h")):
-            columns.append((header, ["" if x[key] is None else _number(x[key]) for x in arms]))
-    columns.append(("plays", (str(one["plays"]) for one in arms)))
-    columns.append(("outcomes", (f"{one['outcomes']:g}" for one in arms)))
-    states = list(arms[0]["state"]) if arms else []
-    for key in states:
-        columns.append((key, [_state(one["state"][key]) for one in arms]))
-    if any(one["status"] != "active" for one in arms):
-        columns.append(("", [one["status"].replace("active", "") for one in arms]))
-    print_table(_table(columns))
-    if found["others"]:
-        print_text(f"{count(found['others'], 'more arm')} not listed.")
-    if not has_beliefs:
-        print_text(
-            "There are no beliefs: the policy has no posterior of the arms, or no arm may be "
-            "played."
-        )
-    if not found["decisions"]:
-        return
-    table = plain_table("", ["decision", "time", "arm"], ["probability"])
-    for one in found["decisions"]:
-        when = datetime.fromisoformat(one["time"]).astimezone()
-        chance = "" if one["probability"] is None else _number(one["probability"])
-        table.add_row(one["decision"], f"{when:%Y-%m-%d %H:%M:%S}", str(one["arm"]), chance)
-    print_text("Last decisions, explained with --decision ID:")
-    print_table(table)
-
-
-def _state(value: Any) -> str:
-    """Format a number of the state of an arm.
-
-    >>> _state(3.0), _state([1.0, 0.25])
-    ('3', '1/0.25')
-    """
-    return "/".join(map(_state, value)) if isinstance(value, list) else f"{value:.4g}"
-
-
-def _print_policy(found: dict[str, Any]) -> None:
-    print_text(f"{found['text']}: {found['description']}")
-    if found["details"]:
-        print_text(found["details"])
-    if found["parameters"]:
-        table = plain_table("", ["parameter", "value", "default", "meaning"])
-        for one in found["parameters"]:
-            value, default = (
-                "none" if x is None else str(x) for x in (one["value"], one["default"])
-            )
-            table.add_row(one["name"], value, default, one["description"])
-        print_table(table)
-    table = plain_table("", ["", ""])
-    table.show_header = False
-    table.add_row("needs", found["graph_known"])
-    table.add_row("rewards", found["accepts"] or "all")
-    for key, yes, no in _DECLARED:
-        table.add_row(key, yes if found[key] else no)
-    if found["file"]:
-        table.add_row("file", found["file"])
-    print_table(table)
-
-
-#: Declarations of a policy: key, and what it means if it is true or false.
-_DECLARED = (
-    ("posterior", "keeps a posterior of the arms: has beliefs", "keeps no posterior: no beliefs"),
-    ("exact", "the probabilities of a draw are known", "draws the arm itself: no probabilities"),
-    ("weighted", "accepts several outcomes as one report", "accepts single outcomes"),
-    ("incremental", "learns from each outcome", "learns when a decision is closed"),
-    ("restrictable", "can be restricted to some arms", "needs all arms in every round"),
-)
 
 
 def _given_arms(beta: list[str] | None, posterior: str | None, arm: list[str] | None) -> list[str]:
@@ -335,10 +150,10 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
     bound, joint = found.gain["bound"], found.gain["joint"]
     header = "Beta(a, b)" if found.posterior == "beta-bernoulli" else found.posterior
     shapes = [_shape(header, one) for one in found.parameters]
-    columns = [("arm", found.arms), (header, shapes), ("P(best)", map(_number, found.alpha))]
+    columns = [("arm", found.arms), (header, shapes), ("P(best)", map(small_number, found.alpha))]
     if max(map(len, shapes)) <= len("Beta(a, b)"):  # long parameters use the space of the bars
         columns.append(("", map(_bar, found.alpha)))
-    columns += [("regret", map(_number, found.delta)), ("h", map(_gain, found.h))]
+    columns += [("regret", map(small_number, found.delta)), ("h", map(_gain, found.h))]
     columns.append(("G h", map(_gain, bound)))
     if joint:
         columns += [("g", map(_gain, joint)), ("G h/g", map(_percentage, bound, joint))]
@@ -347,7 +162,7 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
     print_text(f"Graph {graph}. Expected mean of the best arm: {_mean(found.rho)}.")
     if found.changes:
         print_text("The graph changes over time; this is round 1 of trial 0 with seed 0.")
-    print_table(_table(columns, wrapped=header))
+    print_table(table_of(columns, wrapped=header))
     joint_text = "g: information in all revealed outcomes jointly.\n" if joint else ""
     print_text(
         "regret: expected loss of playing the arm. h: information about the best arm\n"
@@ -360,22 +175,22 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
         hint = " (for example --samples 1000)\n" if sampled is None else "\n"
         print_text(f"No g: {found.gain['reason']}{hint}")
     if sampled is not None:
-        gains = [_number(value, ".3g") for value in sampled["gain"]]
-        errors = [_number(value, ".2g") for value in sampled["standard_error"]]
+        gains = [small_number(value, ".3g") for value in sampled["gain"]]
+        errors = [small_number(value, ".2g") for value in sampled["standard_error"]]
         print_text(
             f"g estimated from {sampled['samples']} draws of the outcomes, seed {sampled['seed']}."
         )
         print_table(
-            _table([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)])
+            table_of([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)])
         )
 
 
 def _print_plays(found: Inspection) -> None:
     columns: list[tuple[str, Iterable[str]]] = [("arm", found.arms)]
     for name, pi in found.pi.items():
-        plays = ["." if play == 0.0 else _number(play) for play in pi]
+        plays = ["." if play == 0.0 else small_number(play) for play in pi]
         columns.append((name.replace("(gain=joint)", "\n(joint)"), plays))
-    table = _table(columns)
+    table = table_of(columns)
     table.add_section()
     for label, ratios in (("ratio", found.ratio), ("with g", found.joint_ratio)):
         if ratios is not None:
@@ -388,18 +203,6 @@ def _print_plays(found: Inspection) -> None:
     if not math.isnan(found.psi):
         most = "" if found.limit is None else f", at most {found.limit:g} here"
         print_text(f"psi, the ratio of ts-n with G h: {_ratio(found.psi)}{most}.")
-
-
-def _table(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:
-    """Build a table from columns with their headers."""
-    table = plain_table("", [])
-    for header, _ in columns:
-        left = header in ("arm", "")
-        wrap = header == wrapped  # wrap long parameters rather than cut other numbers
-        table.add_column(header, justify="left" if left else "right", no_wrap=not wrap)
-    for row in zip(*(cells for _, cells in columns), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def _shape(header: str, parameters: Mapping[str, Any]) -> str:
@@ -429,7 +232,7 @@ def _bar(share: float, width: int = 6) -> str:
 
 
 def _ratio(value: float) -> str:
-    return "none" if math.isnan(value) else _number(value)
+    return "none" if math.isnan(value) else small_number(value)
 
 
 def _percentage(part: float, total: float) -> str:
@@ -448,20 +251,9 @@ def _percentage(part: float, total: float) -> str:
     return ">99.9%" if percent == "100.0%" else percent
 
 
-def _number(value: float, form: str = ".4f") -> str:
-    """Format a number, with two digits in scientific notation if it is very small or large.
-
-    >>> _number(0.25), _number(1.234e-12), _number(0.0)
-    ('0.2500', '1.2e-12', '0')
-    """
-    if value == 0.0:
-        return "0"
-    return format(value, form if 1e-3 <= value < 1e5 else ".1e")
-
-
 def _gain(value: float) -> str:
     """Format a gain with three digits."""
-    return _number(value, ".3g")
+    return small_number(value, ".3g")
 
 
 def _mean(value: float) -> str:
@@ -472,7 +264,7 @@ def _mean(value: float) -> str:
     """
     rest = 1.0 - value
     if rest >= 1e-3:
-        return _number(value)
+        return small_number(value)
     return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # a smaller rest is rounding
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,7 +118,6 @@ def _print(found: Recommendation, graph: str) -> None:
 
 
 def _with_interval(one: Interval, sign: str = "") -> str:
-    """Format a mean, with three or more digits, and the half width of its interval, if known."""
+    """Format a mean, with three or more digits, and the half width of its interval."""
     digits = 0 if abs(one.mean) >= 100.0 else 1 if abs(one.mean) >= 10.0 else 2
-    half = one.high - one.mean
-    return f"{one.mean:{sign}.{digits}f}" + ("" if isnan(half) else f" ± {half:.{digits}f}")
+    return f"{one.mean:{sign}.{digits}f} ± {one.high - one.mean:.{digits}f}"

@@ -104,7 +104,7 @@ DYNAMIC_NAMES |= {"import_module", "__import__", "exec", "eval"}
 #: Values of ``problem.graphs`` that are computed by sources outside :data:`NUMERIC`.
 GRAPH_VALUES = ("independence", "independence_number")
 #: Module that computes these values.
-GRAPH_SEARCHES = "graphbandits.graphs.invariants._deterministic"
+GRAPH_SEARCHES = "graphbandits.graphs.numbers"
 #: Modules of the loop. The loop does not import the policy that it runs.
 LOOP = ("graphbandits.engine.loop",)
 #: Module that restores a plan from a message in a worker.

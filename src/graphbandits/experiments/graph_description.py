@@ -19,8 +19,7 @@ from graphbandits.engine._progress import announce_compilation
 from graphbandits.errors import InputError, check_horizon, check_integer, check_positive
 from graphbandits.graphs import Feedback, GraphLike, Process, UniformFeedback, make_process
 from graphbandits.graphs._shape import Shape
-from graphbandits.graphs.invariants import Bracket, GraphNumbers, graph_numbers
-from graphbandits.graphs.invariants.numbers import TIME_LIMIT
+from graphbandits.graphs.numbers import TIME_LIMIT, Bracket, GraphNumbers, graph_numbers
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rng import Keys

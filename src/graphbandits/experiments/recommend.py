@@ -42,16 +42,14 @@ from graphbandits.worlds.loaders import check_world
 CONFIDENCE = 0.95
 #: Policies whose regret is larger by at most this part, and not significantly, count as equal.
 EQUAL = 0.1
-#: Fewest trials of the last policies, unless the number is given, and most.
-LEAST_TRIALS, MOST_TRIALS = 3, 1000
-#: Number of policies that are compared with all trials.
+#: Fewest and most trials of a policy, unless the number is given.
+LEAST_TRIALS, MOST_TRIALS = 2, 1000
+#: Number of policies that are never dropped.
 FINALISTS = 3
 #: Rounds before the measurement of a decision, and its seconds.
 WARMUP_ROUNDS, MEASURED_SECONDS = 3, 0.1
-#: Parts of the time: for the first trials of all policies, and for all trials with delays.
-FIRST_PART, LATE_PART = 0.5, 0.7
-#: Trials of all policies before the first are dropped, if there is time.
-FIRST_TRIALS = 5
+#: Part of the time for the first trials of all policies.
+FIRST_PART = 0.5
 #: Of equally good policies, one is preferred if it is faster by this factor.
 MUCH_FASTER = 1.5
 #: Names that a sentence lists.
@@ -67,7 +65,7 @@ class Interval:
     mean : float
         The mean.
     low, high : float
-        Ends of the interval; NaN for one trial.
+        Ends of the interval.
     """
 
     mean: float
@@ -109,7 +107,7 @@ class Candidate:
         Regret minus that of the first candidate, in the same worlds.
     delay_cost : Interval or None
         Regret minus that without delay and missing answers, in the same worlds. None if there are
-        none, or if there was no time for it.
+        none.
     cpu : float
         CPU seconds of a decision of one agent, with its update.
     exact : bool
@@ -154,8 +152,8 @@ class Recommendation:
         lines = [f"{self.policy}: {self.reason}"]
         for one in self.candidates:
             low, high = one.regret.low, one.regret.high
-            interval = "" if math.isnan(low) else f" (95 % interval {low:.3g} to {high:.3g})"
-            lines.append(f"{one.policy}: regret {one.regret.mean:.3g}{interval}")
+            interval = f"95 % interval {low:.3g} to {high:.3g}"
+            lines.append(f"{one.policy}: regret {one.regret.mean:.3g} ({interval})")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,10 +191,9 @@ def recommend(
     it is one of them that returns the probabilities of its plays: the fastest one if it is faster
     by a factor of 1.5, otherwise the one of the lowest regret.
 
-    Within the time limit, as many trials run as possible. Policies of which no trial fits are left
-    out. After each stage the better half of the policies is simulated further, until 3 are
-    left (successive halving; Karnin, Koren and Somekh, Almost optimal exploration in multi-armed
-    bandits, 2013). With ``trials``, all policies are simulated for this number of trials, without a
+    The number of trials is doubled while the time limit allows it. If it does not allow it for all
+    policies, the better half goes on, until 3 are left. Policies of which 2 trials do not fit are
+    left out. With ``trials``, all policies are simulated for this number of trials, without a
     limit, and the result is the same in every run except for the CPU times.
 
     Parameters
@@ -284,18 +281,21 @@ def recommend(
     else:
         chosen = plan(policies, trials=2).policies
     comparison = _Comparison(
-        plan, chosen, {"delay": delay, "answer_rate": answer_rate}, workers, left_out
+        plan,
+        chosen,
+        {"delay": delay, "answer_rate": answer_rate},
+        late is not None,
+        workers,
+        left_out,
     )
     comparison.warm_up()
     with progress_bar("comparing policies", 100, progress) as advance:
         clock = _Clock(seconds, advance)
         comparison.measure(0.1 * seconds)
         if trials is None:
-            comparison.run_within(clock, late is not None)
+            comparison.run_within(clock)
         else:
-            comparison.run(comparison.late, trials)
-            if late is not None:
-                comparison.run(comparison.prompt, trials)
+            comparison.run(trials)
     candidates = comparison.candidates()
     policy, reason = choose(candidates)
     settings: dict[str, Any] = {"arms": process.arms, "horizon": horizon, "seed": seed}
@@ -339,10 +339,12 @@ class _Comparison:
         plan: Callable[..., Plan],
         policies: Mapping[str, Policy],
         answers: Mapping[str, Any],
+        is_late: bool,
         workers: int,
         left_out: dict[str, str],
     ) -> None:
         self._plan, self._policies, self._answers = plan, policies, answers
+        self._is_late = is_late
         self._workers, self._left_out = workers, left_out
         self.late: dict[str, Floats] = {}
         self.prompt: dict[str, Floats] = {}
@@ -362,75 +364,53 @@ class _Comparison:
             plan, start = self._plan(policy, trials=1), time.perf_counter()
             rounds, self._cpu[name] = _run_some(plan, plan.horizon, most)
             seconds = time.perf_counter() - start + (plan.horizon - rounds) * self._cpu[name]
-            self._cost[name] = seconds / self._workers
+            self._cost[name] = (1 + self._is_late) * seconds / self._workers
 
-    def run(self, final: dict[str, Floats], trials: int, names: Sequence[str] = ()) -> None:
-        """Simulate more trials, of all policies by default, and add them to ``final``."""
+    def run(self, trials: int, names: Sequence[str] = ()) -> None:
+        """Simulate more trials, of all policies by default, with and without delays."""
         names = names or list(self._policies)
-        start, done = time.perf_counter(), len(final.get(names[0], ()))
-        how = self._answers if final is self.late else {}
+        start, done = time.perf_counter(), len(self.late.get(names[0], ()))
         policies = [self._policies[name] for name in names]
-        plan = self._plan(policies, trials=trials, first_trial=done, **how)
-        results = simulate_plan(plan, workers=self._workers, parallel="threads", progress=False)
-        for name in names:
-            final[name] = np.concatenate([final.get(name, np.empty(0)), results[name].final])
-        expected = trials * sum(self._cost[name] for name in names)
-        self._pace = (time.perf_counter() - start) / expected
+        for final, answers in ((self.late, self._answers), (self.prompt, {})):
+            if final is self.prompt and not self._is_late:
+                continue
+            plan = self._plan(policies, trials=trials, first_trial=done, **answers)
+            results = simulate_plan(plan, workers=self._workers, parallel="threads", progress=False)
+            for name in names:
+                final[name] = np.concatenate([final.get(name, np.empty(0)), results[name].final])
+        self._pace *= (time.perf_counter() - start) / self._seconds(names, trials)
 
-    def run_within(self, clock: _Clock, is_late: bool) -> None:
-        """Simulate as many trials as fit in the time; after each stage, keep the better half."""
-        part = LATE_PART if is_late else 1.0
+    def run_within(self, clock: _Clock) -> None:
+        """Double the trials while they fit in the time; if they do not, keep the better half."""
         names = self._affordable(clock.left(FIRST_PART))
-        stages = 1 + max(0, math.ceil(math.log2(len(names) / FINALISTS)))
-        self.run(self.late, 1, names)
-        self._run_more(names, clock.left(part) / stages)
-        # a few trials decide little: take more of the time before policies are dropped
-        few = FIRST_TRIALS - len(self.late[names[0]])
-        if stages > 1 and 0 < few <= self._fitting(names, clock.left(FIRST_PART)):
-            self.run(self.late, few, names)
-        while stages > 1:
-            names, stages = self._ranked(names)[: max(FINALISTS, -(-len(names) // 2))], stages - 1
-            self._run_more(names, clock.left(part) / stages)
-        lacking = LEAST_TRIALS - len(self.late[names[0]])
-        if lacking > 0:
-            self.run(self.late, lacking, names)
-        while self._run_more(names, clock.left(part)):
-            pass  # many trials in lockstep are faster than was estimated
-        if not is_late:
-            return
-        groups = sorted({len(final) for final in self.late.values()}, reverse=True)
-        for rank, trials in enumerate(groups):
-            names = [name for name in self.late if len(self.late[name]) == trials]
-            share = 1.0 if rank == len(groups) - 1 else 0.5  # of the time, the best ones first
-            fitting = self._fitting(names, share * clock.left())
-            if fitting >= 1 or rank == 0:
-                self.run(self.prompt, min(max(1, fitting), trials), names)
-
-    def _run_more(self, names: Sequence[str], seconds: float) -> bool:
-        """Simulate the trials that fit in the time; return False if they are few."""
-        done = len(self.late[names[0]])
-        more = min(self._fitting(names, seconds), MOST_TRIALS - done)
-        if more >= 1:
-            self.run(self.late, more, names)
-        return more > 0.1 * done
+        self.run(LEAST_TRIALS, names)
+        while (done := len(self.late[names[0]])) < MOST_TRIALS:
+            more, left = min(done, MOST_TRIALS - done), clock.left()
+            if len(names) > FINALISTS and self._seconds(names, more) > 0.5 * left:
+                names = self._ranked(names)[: max(FINALISTS, -(-len(names) // 2))]
+                continue
+            more = min(more, int(left / self._seconds(names, 1)))
+            if more <= 0.1 * done:
+                break
+            self.run(more, names)
 
     def _affordable(self, seconds: float) -> list[str]:
-        """Return the policies of which a trial fits in the time, without the slowest ones."""
+        """Return the policies of which the least trials fit in the time, without the slowest."""
         names = sorted(self._policies, key=self._cost.__getitem__)
-        while names and self._fitting(names, seconds) < 1:
+        while names and self._seconds(names, LEAST_TRIALS) > seconds:
             name = names.pop()
             cpu = cpu_text(self._cpu[name])
             self._left_out[name] = f"is too slow for the time limit: {cpu} per decision"
         if not names:
             raise InputError(
-                "a trial of any policy does not fit in the time limit: give more seconds, a "
-                "shorter horizon, or the number of trials"
+                f"{LEAST_TRIALS} trials of any policy do not fit in the time limit: give more "
+                "seconds, a shorter horizon, or the number of trials"
             )
         return names
 
-    def _fitting(self, names: Iterable[str], seconds: float) -> int:
-        """Return the number of trials that fit in the time."""
-        return int(seconds / (self._pace * sum(self._cost[name] for name in names)))
+    def _seconds(self, names: Iterable[str], trials: int) -> float:
+        """Estimate the seconds of more trials."""
+        return self._pace * trials * sum(self._cost[name] for name in names)
 
     def _ranked(self, names: Iterable[str]) -> list[str]:
         """Return policies by their number of trials, then by their regret."""
@@ -452,7 +432,7 @@ class _Comparison:
         for name in names:
             final, prompt = self.late[name], self.prompt.get(name)
             difference = self._difference(name, best)
-            cost = None if prompt is None else Interval.of(final[: len(prompt)] - prompt)
+            cost = None if prompt is None else Interval.of(final - prompt)
             found.append(
                 Candidate(
                     name,
@@ -516,7 +496,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
         return best.policy, f"{best.policy} is the only policy that was compared."
     # the others were worse in the first trials
     finalists = [one for one in others if one.trials == best.trials]
-    unclear = [one for one in finalists if not one.difference.low > 0.0]  # or NaN
+    unclear = [one for one in finalists if one.difference.low <= 0.0]
     equal = [one for one in unclear if one.difference.mean <= EQUAL * abs(best.regret.mean)]
     exact = [one for one in (best, *equal) if one.exact] or [best, *equal]
     chosen, fastest = exact[0], min(exact, key=lambda one: one.cpu)

@@ -1,9 +1,12 @@
-"""Feedback graphs: one-round feedback, graph processes, named graphs, readers and invariants."""
+"""Feedback graphs: one-round feedback, graph processes, named graphs, readers and graph numbers."""
 
 from graphbandits._old_words import renamed_names
+from graphbandits.graphs.edges import edges_text
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.graph_info import GraphInfo
-from graphbandits.graphs.invariants import (
+from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
+from graphbandits.graphs.matrices import from_matrix, from_sparse
+from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,
     clique_cover,
@@ -12,17 +15,21 @@ from graphbandits.graphs.invariants import (
     graph_numbers,
     independence,
 )
-from graphbandits.graphs.io.edge_lists import edges_text, from_edge_list
-from graphbandits.graphs.io.edge_tables import from_csv, from_frame
-from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
-from graphbandits.graphs.io.networks import from_graphml, from_networkx, to_networkx
-from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
 from graphbandits.graphs.processes import (
     Fixed,
     GivenSequence,
     Process,
     RandomFeedback,
     RevealedErdosRenyi,
+)
+from graphbandits.graphs.readers import (
+    from_csv,
+    from_edge_list,
+    from_frame,
+    from_graphml,
+    from_networkx,
+    from_npy,
+    to_networkx,
 )
 
 __all__ = [

@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from graphbandits._types import Floats, Ints
+from graphbandits.graphs._clique_kernels import independence_bound
 from graphbandits.graphs._outcome_space import most_outcomes
+from graphbandits.graphs._reductions import is_undirected
 from graphbandits.graphs.feedback import DENSE_LIMIT, Feedback, UniformFeedback, matrices
-from graphbandits.graphs.invariants._adjacency import is_undirected
-from graphbandits.graphs.invariants._clique_kernels import independence_bound
-from graphbandits.graphs.invariants._deterministic import independence_number
+from graphbandits.graphs.numbers import independence_number
 from graphbandits.graphs.processes import (
     GivenSequence,
     Process,

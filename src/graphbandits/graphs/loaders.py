@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 
 from graphbandits.errors import InputError, check_bool
+from graphbandits.graphs.edges import MAX_ARMS
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
-from graphbandits.graphs.io._edge_builder import MOST_ARMS
-from graphbandits.graphs.io._graph_file import GraphFile
-from graphbandits.graphs.io.edge_lists import from_edge_list
-from graphbandits.graphs.io.edge_tables import from_csv, from_frame, is_frame
-from graphbandits.graphs.io.matrices import from_matrix, from_npy, from_sparse
-from graphbandits.graphs.io.networks import from_graphml, from_networkx
+from graphbandits.graphs.matrices import from_matrix, from_sparse
 from graphbandits.graphs.named import Recipe, build_process
 from graphbandits.graphs.processes import Fixed, GivenSequence, Process
+from graphbandits.graphs.readers import (
+    GraphFile,
+    from_csv,
+    from_edge_list,
+    from_frame,
+    from_graphml,
+    from_networkx,
+    from_npy,
+    is_frame,
+)
 from graphbandits.registry import build, register
 
 #: Anything that :func:`as_process` accepts.
@@ -82,8 +88,8 @@ def make_process(graph: GraphLike, arms: int | None, weight: str | None = "auto"
     -------
     Process
     """
-    if isinstance(arms, int) and arms > MOST_ARMS:
-        raise InputError(f"arms must be at most {MOST_ARMS}, not {arms}")
+    if isinstance(arms, int) and arms > MAX_ARMS:
+        raise InputError(f"arms must be at most {MAX_ARMS}, not {arms}")
     is_network = hasattr(graph, "adjacency") and hasattr(graph, "is_directed")
     if weight != "auto" and not is_network:
         raise InputError(
@@ -171,7 +177,7 @@ class File:
         -------
         list of File
         """
-        return [cls(str(Path(__file__).parent / "io" / "friends.csv"))]
+        return [cls(str(Path(__file__).parent / "friends.csv"))]
 
     def __post_init__(self) -> None:
         if self.directed is not None:

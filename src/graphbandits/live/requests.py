@@ -21,7 +21,7 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs import GraphLike
-from graphbandits.graphs.io._edge_builder import fixed_graph
+from graphbandits.graphs.edges import fixed_graph
 from graphbandits.graphs.loaders import File
 from graphbandits.graphs.processes import Fixed
 from graphbandits.live.agent import Agent

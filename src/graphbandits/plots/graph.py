@@ -17,8 +17,8 @@ from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
 from graphbandits.graphs._shape import Shape
-from graphbandits.graphs.io.networks import is_feedback
 from graphbandits.graphs.processes import check_names, fixed_feedback
+from graphbandits.graphs.readers import is_feedback
 from graphbandits.plots import _canvas, _graph_layout, style
 from graphbandits.plots._graph_layout import Drawn
 from graphbandits.plots.style import INK, NOTE, SMALL, TWO_COLUMNS

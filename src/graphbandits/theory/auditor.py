@@ -23,7 +23,7 @@ from graphbandits.gains import information_ratio, joint_gain
 from graphbandits.gains.joint import check_joint
 from graphbandits.graphs import Feedback, UniformFeedback
 from graphbandits.graphs._outcome_space import most_outcomes
-from graphbandits.graphs.io.edge_lists import edges_text
+from graphbandits.graphs.edges import edges_text
 from graphbandits.policies import Policy
 from graphbandits.policies.ids_lp import IDSLP
 from graphbandits.policies.ids_n import IDSN

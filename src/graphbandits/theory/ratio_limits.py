@@ -18,7 +18,7 @@ from graphbandits.graphs import (
     UniformFeedback,
 )
 from graphbandits.graphs.feedback import matrices
-from graphbandits.graphs.invariants._deterministic import clique_cover_numbers
+from graphbandits.graphs.numbers import clique_cover_numbers
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.rng import Keys
 from graphbandits.theory.bounds import rate_limit

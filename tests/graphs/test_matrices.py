@@ -1,4 +1,4 @@
-"""Tests of graphs/io/matrices.py: arrays, sparse matrices and files of NumPy and SciPy."""
+"""Tests of matrices: arrays, sparse matrices and files of NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ def test_archive_with_one_array_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"indices": np.array([7, 1])}, "cannot read a sparse matrix"),
-        ({"indptr": np.array([0, 9, 2])}, "cannot read a sparse matrix"),
-        ({"format": np.array(b"new")}, "cannot read a sparse matrix"),
-        ({"data": np.array([{}, None])}, "cannot read a sparse matrix"),
+        ({"indices": np.array([7, 1])}, "cannot read a matrix"),
+        ({"indptr": np.array([0, 9, 2])}, "cannot read a matrix"),
+        ({"format": np.array(b"new")}, "cannot read a matrix"),
+        ({"data": np.array([{}, None])}, "cannot read a matrix"),
         ({"data": np.array([1.0, 3.0])}, r"entry \(1, 0\) is 3"),
         ({"shape": np.array([2, 3])}, "square"),
     ],
@@ -160,7 +160,7 @@ def test_wrong_scipy_file_is_rejected(tmp_path: Path, change: dict[str, Any], re
     assert re.search(reason, error_message(tmp_path / "graph.npz"))
     content = (tmp_path / "graph.npz").read_bytes()
     (tmp_path / "graph.npz").write_bytes(content[:-9])
-    assert "cannot read a sparse matrix" in error_message(tmp_path / "graph.npz")
+    assert "cannot read a matrix" in error_message(tmp_path / "graph.npz")
 
 
 def test_matrix_file_accepts_no_options(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_npy_header_with_too_large_shape_is_rejected(tmp_path: Path) -> None:
     with (tmp_path / "graph.npy").open("wb") as stream:
         header = {"descr": "<f8", "fortran_order": False, "shape": (60000, 60000)}
         np.lib.format.write_array_header_1_0(stream, header)
-    assert "cannot read an array" in error_message(tmp_path / "graph.npy")
+    assert "cannot read a matrix" in error_message(tmp_path / "graph.npy")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,6 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize(
     "names",
     [
@@ -238,9 +237,10 @@ MAKERS = {
     ],
     ids=repr,
 )
-def test_invalid_names_are_rejected(make: Callable[[Any], Any], names: list[Any]) -> None:
-    with raises_pinned(InputError):
-        make(names)
+def test_invalid_names_are_rejected(names: list[Any]) -> None:
+    for make in MAKERS.values():
+        with raises_pinned(InputError):
+            make(names)
 
 
 @pytest.mark.parametrize("names", ["ab", 5])

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs.invariants._clique_kernels import Words, bits, first
+from graphbandits.graphs._clique_kernels import Words, bits, first
 
 Graph = tuple[Ints, Ints, Ints, Ints]
 #: One row per depth: unrevealed arms, allowed arms, order of the tried arms, position in it, their

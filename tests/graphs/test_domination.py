@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_domination.py."""
+"""Tests of graphs/_domination.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from helpers.graph_number_oracles import (
 )
 from scipy.sparse import csr_array
 
-from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._domination import DominationProblem
+from graphbandits.graphs._domination import DominationProblem
+from graphbandits.graphs._reductions import Budget
 
 
 class EndsAfterOneCheck(Budget):

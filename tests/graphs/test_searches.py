@@ -1,11 +1,11 @@
-"""Tests of graphs/invariants/_searches.py."""
+"""Tests of graphs/_independence.py: searches."""
 
 from __future__ import annotations
 
 import networkx
 
-from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._searches import CliqueSearch
+from graphbandits.graphs._independence import CliqueSearch
+from graphbandits.graphs._reductions import Budget
 
 
 def test_known_clique_is_not_searched() -> None:

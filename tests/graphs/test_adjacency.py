@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_adjacency.py."""
+"""Tests of graphs/_reductions.py: adjacency lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helpers.graph_number_oracles import (
 )
 from hypothesis import given, settings
 
-from graphbandits.graphs.invariants._adjacency import greedy_cover
+from graphbandits.graphs._reductions import greedy_cover
 
 
 @settings(max_examples=150, deadline=None)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphbandits._jit import kernel
 from graphbandits._types import Ints
-from graphbandits.graphs.invariants._clique_kernels import complement, largest_clique
+from graphbandits.graphs._clique_kernels import complement, largest_clique
 
 Small = NDArray[np.int32]
 #: Neighbours as rows of a sparse matrix: start, column.

@@ -1,4 +1,4 @@
-"""Tests of graphs/io/edge_lists.py: graphs written as text, ``edges(1-2 2>3)``."""
+"""Tests of graphs/edges.py: graphs written as text, ``edges(1-2 2>3)``."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def test_paper_graph_as_edges_text() -> None:
         "edges(1>2:2)",
         "edges(1>2:nan)",
         "edges(1>2:50%)",
+        "edges(1>2:{x})",
         "edges(1-1:0.5)",
         "edges(1-2 2>1:0.5)",
         "edges(0.5)",

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Ints
-from graphbandits.graphs.invariants._clique_kernels import Flags
+from graphbandits.graphs._clique_kernels import Flags
 
 
 @kernel()

@@ -1,4 +1,4 @@
-"""Tests of graphs/io/networks.py: NetworkX graphs and GraphML files."""
+"""Tests of readers: NetworkX graphs and GraphML files."""
 
 from __future__ import annotations
 

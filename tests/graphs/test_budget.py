@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_budget.py."""
+"""Tests of graphs/_reductions.py: search budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from numba.core import event
 
 from graphbandits import _jit
-from graphbandits.graphs.invariants._budget import Budget
+from graphbandits.graphs._reductions import Budget
 
 
 def test_budget_excludes_compilation_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_independence.py: improvement by swaps."""
+"""Tests of graphs/_independence.py: improvement by swaps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from helpers.graph_number_oracles import (
     reflexive,
 )
 
-from graphbandits.graphs.invariants._adjacency import Component
-from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._independence import enlarge
+from graphbandits.graphs._independence import enlarge
+from graphbandits.graphs._reductions import Budget, Component
 
 
 def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Component:

@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints
+from graphbandits.graphs import _domination_kernels as kernels
+from graphbandits.graphs._clique_kernels import bit_sets
+from graphbandits.graphs._reductions import EXACT_LIMIT, Adjacency, Budget, adjacency_lists
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
-from graphbandits.graphs.invariants import _domination_kernels as kernels
-from graphbandits.graphs.invariants._adjacency import EXACT_LIMIT, Adjacency, adjacency_lists
-from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._clique_kernels import bit_sets
 
 #: Bounds with at most this relative difference are considered equal.
 RELATIVE_TOLERANCE = 1e-9

@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_bounds.py, compared with linear programs and searches."""
+"""Tests of graphs/_independence.py: bounds, compared with linear programs and searches."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from helpers.graph_number_oracles import (
 from hypothesis import given, settings
 
 from graphbandits._types import Ints
-from graphbandits.graphs.invariants._bounds import (
+from graphbandits.graphs._independence import (
     CliqueProgram,
     clique_size_bound,
     fractional_matching,
     matching_bound,
 )
-from graphbandits.graphs.invariants._budget import Budget
-from graphbandits.graphs.invariants._sparse_kernels import clique_sizes
+from graphbandits.graphs._reductions import Budget
+from graphbandits.graphs._sparse_kernels import clique_sizes
 
 
 def largest_with(edges: np.ndarray) -> Ints:
@@ -75,7 +75,7 @@ def test_clique_program_bounds_and_solves_both_numbers(listed: bool, edges: np.n
 
 @pytest.mark.parametrize("most", [0, 3])
 def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphbandits.graphs.invariants._bounds.MOST_CLIQUES", most)
+    monkeypatch.setattr("graphbandits.graphs._independence.MOST_CLIQUES", most)
     edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
     program = CliqueProgram(adjacency(edges), Budget())
     assert not program.complete

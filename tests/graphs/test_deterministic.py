@@ -1,4 +1,4 @@
-"""Tests of graphs/invariants/_deterministic.py: numbers of feedback with one graph per trial."""
+"""Tests of graphs/numbers.py: numbers of feedback with one graph per trial."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ from helpers.graph_number_oracles import (
 from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
-from graphbandits.graphs.invariants import _deterministic, independence
-from graphbandits.graphs.invariants._deterministic import clique_cover_numbers, independence_number
+from graphbandits.graphs import (
+    DenseFeedback,
+    SparseFeedback,
+    UniformFeedback,
+    as_process,
+    independence,
+    numbers,
+)
+from graphbandits.graphs.numbers import clique_cover_numbers, independence_number
 
 
 def test_each_trial_has_its_clique_cover_number() -> None:
@@ -37,15 +43,15 @@ def test_numbers_are_right_if_another_thread_clears_the_cache(
     rng = np.random.default_rng(3)
     stack = np.stack([random_matrix(rng, 6, 0.5) for _ in range(30)])
     kept: dict[int, dict[bytes, int]] = {}
-    monkeypatch.setattr(_deterministic, "_COVERS", kept)
+    monkeypatch.setattr(numbers, "_COVERS", kept)
     clique_cover_numbers(DenseFeedback(stack[:15]))
-    search = _deterministic.kernels.cover_numbers
+    search = numbers.kernels.cover_numbers
 
     def forgetful(*given: Any) -> None:
         search(*given)
         kept[6].clear()
 
-    monkeypatch.setattr(_deterministic.kernels, "cover_numbers", forgetful)
+    monkeypatch.setattr(numbers.kernels, "cover_numbers", forgetful)
     found = clique_cover_numbers(DenseFeedback(stack))
     assert found.tolist() == [cover_by_subsets(matrix) for matrix in stack]
 

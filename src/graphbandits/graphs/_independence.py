@@ -1,0 +1,555 @@
+"""Largest independent set and minimum clique cover of an undirected graph.
+
+independence <= fractional clique cover <= clique cover: the linear program over the cliques of a
+graph bounds the first from above and the last from below. If there are few cliques, as in most real
+networks, HiGHS also solves both integer programs. Otherwise resumable searches run in steps of a
+few milliseconds, because kernels cannot read the clock. Between steps the budget is checked,
+progress is reported and Ctrl-C works.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from graphbandits._types import Floats, Ints
+from graphbandits.graphs import _clique_kernels, _colouring_kernels
+from graphbandits.graphs._reductions import (
+    EXACT_LIMIT,
+    Adjacency,
+    Budget,
+    Component,
+    Improved,
+    greedy_cover,
+    reduce_graph,
+    search_components,
+)
+from graphbandits.graphs._sparse_kernels import clique_sizes, swap
+from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover, integer_packing
+
+#: Seed of the randomized searches.
+SEED = 88172645463325252
+
+
+def degeneracy_order(matrix: NDArray[np.bool_]) -> Ints:
+    """Return the vertices in degeneracy order: the vertex of least degree comes last."""
+    count = len(matrix)
+    degree = matrix.sum(axis=1)
+    order = np.empty(count, np.int64)
+    for place in range(count - 1, -1, -1):
+        v = int(degree.argmin())
+        order[place] = v
+        degree -= matrix[v]
+        degree[v] = 4 * count
+    return order
+
+
+class CliqueSearch:
+    """Branch and bound for a clique of more than ``known`` vertices of a graph (n, n).
+
+    >>> import numpy as np
+    >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
+    >>> search = CliqueSearch(ring | ring.T)
+    >>> search.run(Budget(), lambda: None)
+    >>> search.best, search.upper
+    (2, 2)
+    """
+
+    def __init__(self, matrix: NDArray[np.bool_], known: int = 0) -> None:
+        count = len(matrix)
+        self._order = degeneracy_order(matrix)
+        self._adjacent = _clique_kernels.bit_sets(matrix[np.ix_(self._order, self._order)])
+        self._chunk = max(1, 20_000_000 // (count * count))
+        colours = int(_clique_kernels.new_stack(self._adjacent, 1, 0)[2].max())
+        # the number of colours bounds the depth and keeps the stack small
+        self._stack = _clique_kernels.new_stack(self._adjacent, colours + 2, known)
+        self._best = np.zeros(colours + 2, np.int64)
+        self._state = np.array([0, known, 0])
+        self.finished = bool(self._stack[3][0] < 0)
+
+    def set_known(self, size: int) -> None:
+        """Set the size of a clique found elsewhere; only larger ones are searched."""
+        if size > self.best:
+            self._state[_clique_kernels.BEST], self._state[_clique_kernels.SIZE] = size, 0
+
+    @property
+    def best(self) -> int:
+        """Size of the largest known clique."""
+        return int(self._state[_clique_kernels.BEST])
+
+    @property
+    def clique(self) -> Ints:
+        """Vertices of the largest clique that this search found, in increasing order."""
+        return np.sort(self._order[self._best[: self._state[_clique_kernels.SIZE]]])
+
+    @property
+    def upper(self) -> int:
+        """Upper bound on the size of all cliques."""
+        return _clique_kernels.upper_bound(self._stack, self._state)
+
+    def run(self, budget: Budget, improved: Improved) -> None:
+        """Search until the tree is complete or the budget is used up."""
+        while not self.finished and not budget.exhausted:
+            self.finished = _clique_kernels.clique_search(
+                self._adjacent, self._stack, self._best, self._state, self._chunk
+            )
+            budget.spend()
+            improved()
+
+
+class Colouring:
+    """Exact search (DSATUR with backtracking, starting from a clique) and tabu search.
+
+    >>> import numpy as np
+    >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
+    >>> search = Colouring(ring | ring.T, np.array([0, 1]))
+    >>> search.run(Budget(), lambda: None)
+    >>> search.best, search.finished
+    (3, True)
+    """
+
+    def __init__(self, matrix: NDArray[np.bool_], clique: Ints) -> None:
+        count = len(matrix)
+        degree = matrix.sum(axis=1)
+        first = np.zeros(count, np.bool_)
+        first[clique] = True
+        self._order = np.lexsort((-degree, ~first))  # first the clique, then by decreasing degree
+        own = matrix[np.ix_(self._order, self._order)]
+        start = np.concatenate([[0], np.cumsum(own.sum(axis=1))])
+        self._rows = start, np.nonzero(own)[1].astype(np.int32)
+        self._chunk = max(1, 1_000_000 // count)
+        self._clique = len(clique)
+        self._best = np.arange(count)
+        self._state = np.array([self._clique, count, 0])
+        self._seed = SEED
+        self._stack = _colouring_kernels.new_stack(
+            self._rows, np.arange(self._clique), int(degree.max(initial=0)) + 2
+        )
+        self.finished = False
+
+    @property
+    def best(self) -> int:
+        """Number of colours of the best colouring."""
+        return int(self._state[_colouring_kernels.BEST])
+
+    @property
+    def colours(self) -> Ints:
+        """Best colouring."""
+        out = np.empty_like(self._best)
+        out[self._order] = self._best
+        return out
+
+    def set_known(self, colours: Ints) -> None:
+        """Set a colouring found elsewhere; only colourings with fewer colours are searched."""
+        if (used := int(colours.max()) + 1) < self.best:
+            self._best, self._state[_colouring_kernels.BEST] = colours[self._order], used
+
+    def run(self, budget: Budget, improved: Improved, enough: int = 0) -> None:
+        """Search until the best is proved, has ``enough`` colours, or the budget is used up."""
+        while not self.finished and self.best > enough and not budget.exhausted:
+            self.finished = _colouring_kernels.dsatur(
+                self._rows,
+                self._stack,
+                self._best,
+                self._state,
+                self._clique,
+                enough,
+                self._chunk,
+            )
+            budget.spend()
+            improved()
+
+    def improve(self, budget: Budget, improved: Improved, enough: int) -> None:
+        """Reduce the number of colours by tabu search, down to ``enough``."""
+        while self.best > enough and not budget.exhausted:
+            colours = self.best - 1
+            sizes = np.bincount(self._best, minlength=self.best)
+            # the smallest class is dissolved, and the last class takes its colour
+            least = int(sizes.argmin())
+            colour = self._best.copy()
+            colour[colour == least] = colours + 1
+            colour[colour == colours] = least
+            gone = np.flatnonzero(colour == colours + 1)
+            colour[gone] = np.arange(len(gone)) % colours
+            near = np.zeros((len(colour), colours), np.int32)
+            conflicts = _colouring_kernels.count_conflicts(self._rows, colour, near)
+            state = np.array([conflicts, 0, self._seed, conflicts])
+            barred = np.zeros(near.shape, np.int64)
+            done = conflicts == 0
+            while not done and not budget.exhausted:
+                done = _colouring_kernels.tabu(
+                    self._rows, colour, near, barred, state, self._chunk // 10 + 1
+                )
+                budget.spend()
+            self._seed = int(state[_colouring_kernels.SEED])
+            if done:
+                self._best, self._state[_colouring_kernels.BEST] = colour, colours
+                improved()
+
+
+#: Above this number of edges, the cliques are not listed.
+MOST_EDGES = 100_000
+#: Programs with more cliques or entries take more than a few seconds and exceed the time limit.
+MOST_CLIQUES = 20_000
+MOST_ENTRIES = 400_000
+#: Weights are rounded to multiples of 1 / SCALE to make the bounds exact.
+SCALE = 10**7
+#: Rounding errors of HiGHS.
+ROUNDING = 1e-6
+#: Vertices with more neighbours are not tested for triangles.
+TRIANGLE_DEGREE = 64
+#: The integer program is solved if its relaxation leaves a relative gap of at most this size.
+LARGEST_GAP = 0.1
+
+
+class CliqueProgram:
+    """Integer program over the cliques of a component, and its linear relaxation.
+
+    If there are few maximal cliques, all are listed. Otherwise the list has a clique for each edge,
+    which suffices for bounds on the independence number. If all maximal cliques, at most
+    ``visits``, were visited, ``sizes`` has the size of the largest clique of each vertex.
+    """
+
+    def __init__(self, graph: Adjacency, budget: Budget, visits: float = math.inf) -> None:
+        self.sizes: Ints | None = None
+        self.complete = False
+        self._matrix: Any = None
+        self._z = self._y = np.empty(0)
+        if len(graph.column) > 2 * MOST_EDGES:
+            return
+        bounds = graph.start.tolist()
+        column = graph.column.tolist()
+        near = [set(column[i:j]) for i, j in pairwise(bounds)]
+        cliques = self._maximal(near, budget.part(0.8), visits) or _one_for_each_edge(near, budget)
+        entries = np.array([v for clique in cliques for v in clique], np.int64)
+        if cliques and len(cliques) <= MOST_CLIQUES and len(entries) <= MOST_ENTRIES:
+            column = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
+            shape = graph.count, len(cliques)
+            self._matrix = scipy.sparse.csr_array(
+                (np.ones(len(entries)), (entries, column)), shape=shape
+            )
+
+    def _maximal(self, near: list[set[int]], budget: Budget, visits: float) -> list[list[int]]:
+        """List all maximal cliques; empty if there are too many."""
+        import networkx  # slow to import, rarely needed
+
+        graph = networkx.from_dict_of_lists(dict(enumerate(near)))
+        cliques: list[list[int]] = []
+        sizes = [1] * len(near)
+        for k, clique in enumerate(networkx.find_cliques(graph)):
+            for v in clique:
+                sizes[v] = max(sizes[v], len(clique))
+            if k <= MOST_CLIQUES:
+                cliques.append(clique)
+            if k >= visits or (k % 256 == 0 and budget.exhausted):
+                return []
+        self.sizes = np.array(sizes)
+        self.complete = len(cliques) <= MOST_CLIQUES
+        return cliques if self.complete else []
+
+    def _relax(self, budget: Budget) -> bool:
+        """Solve the relaxation; return whether a solution was found."""
+        if self._matrix is not None and not len(self._z) and not budget.exhausted:
+            self._z, self._y = fractional_cover(self._matrix, budget.seconds) or (self._z, self._y)
+        return len(self._z) > 0
+
+    def bound_cover(self, part: Component, budget: Budget) -> None:
+        """Improve the lower bound on the cover number, and round the relaxation to a cover."""
+        if self.sizes is not None:
+            part.lower = max(part.lower, clique_size_bound(self.sizes))
+        if not self._relax(budget):
+            return
+        if self.complete:
+            # y / (the largest sum of y over a clique) is a fractional independent set
+            weight = np.floor(self._y * SCALE).astype(np.int64)
+            heaviest = int((self._matrix.T.astype(np.int64) @ weight).max())
+            part.lower = max(part.lower, -(-int(weight.sum()) // heaviest))
+        self._cover_by(part, self._z)
+
+    def solve_cover(self, part: Component, budget: Budget) -> None:
+        """Search for a minimum cover by integer programming."""
+        if part.open and self.complete and not budget.exhausted:
+            x, bound = integer_cover(self._matrix, budget.seconds)
+            if x is not None:
+                self._cover_by(part, x)
+            part.lower = max(part.lower, min(math.ceil(bound - ROUNDING), part.upper))
+
+    def _cover_by(self, part: Component, x: Floats) -> None:
+        """Build a cover greedily from cliques in decreasing order of x."""
+        label, used = np.full(part.graph.count, -1), 0
+        cliques = self._matrix.T.tocsr()
+        for k in np.lexsort((-np.diff(cliques.indptr), -x)).tolist():
+            clique = cliques.indices[cliques.indptr[k] : cliques.indptr[k + 1]]
+            clique = clique[label[clique] < 0]
+            if len(clique):
+                label[clique] = used
+                used += 1
+        if used < part.upper:
+            part.found, part.upper = label, used
+
+    def bound_independence(self, part: Component, budget: Budget) -> None:
+        """Improve the upper bound on the independence number."""
+        if self._relax(budget):
+            upper = float(self._z.sum() / (self._matrix @ self._z).min())
+            part.upper = min(part.upper, math.floor(upper + ROUNDING))
+
+    def solve_independence(self, part: Component, budget: Budget) -> None:
+        """Search for a largest independent set by integer programming, if the gap is small."""
+        gap = part.upper - part.lower
+        if (
+            not 0 < gap <= max(1.0, LARGEST_GAP * part.upper)
+            or not len(self._z)
+            or budget.exhausted
+        ):
+            return
+        x, bound = integer_packing(self._matrix.T, budget.seconds)
+        valid = x is not None and not (part.graph.sparse() @ x)[x > 0.0].any()
+        if x is not None and valid and x.sum() > part.lower:
+            part.found, part.lower = np.flatnonzero(x), int(x.sum())
+        if bound < part.upper:
+            part.upper = max(part.lower, math.floor(bound + ROUNDING))
+
+
+def _one_for_each_edge(near: list[set[int]], budget: Budget) -> list[list[int]]:
+    """Return cliques that together have all edges; empty if the budget is used up."""
+    cliques: list[list[int]] = []
+    done: list[set[int]] = [{v} for v in range(len(near))]
+    order = sorted(range(len(near)), key=lambda v: len(near[v]))
+    rank = np.argsort(order).tolist()
+    for u in order:
+        if budget.exhausted:
+            return []
+        while left := near[u] - done[u]:
+            clique, common = [u], near[u]
+            while common:  # prefer new edges of u, then vertices of low degree
+                v = min(left or common, key=rank.__getitem__)
+                clique.append(v)
+                common, left = common & near[v], left & near[v]
+            cliques.append(clique)
+            for v in clique:
+                done[v].update(clique)
+    return cliques
+
+
+def clique_size_bound(sizes: Ints) -> int:
+    """Return a lower bound on the cover number from the largest clique size of each vertex.
+
+    A clique of k vertices is the sum of 1/k over them, so there are at least sum 1 / sizes[v].
+
+    >>> clique_size_bound(np.array([3, 3, 3, 2, 2, 2]))
+    3
+    """
+    many = enumerate(np.bincount(sizes).tolist())
+    return math.ceil(sum((Fraction(n, size) for size, n in many if n), Fraction(0)))
+
+
+def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
+    """Return twice the size of a largest fractional matching, and a cover by pairs and vertices.
+
+    A largest matching between two copies of the graph consists of paths and cycles. Every second
+    edge of them is a pair of the cover; odd cycles leave one vertex unpaired. Balinski (1965).
+    """
+    after = scipy.sparse.csgraph.maximum_bipartite_matching(graph.sparse(), perm_type="column")
+    heads = np.setdiff1d(np.arange(graph.count), after)
+    following, label, used = after.tolist(), [-1] * graph.count, 0
+    for v in [
+        *heads.tolist(),
+        *range(graph.count),
+    ]:  # first paths from their first vertex, then cycles
+        while v >= 0 and label[v] < 0:
+            u = following[v]
+            label[v] = used
+            if u >= 0 and label[u] < 0:
+                label[u] = used
+                u = following[u]
+            used += 1
+            v = u
+    return int((after >= 0).sum()), np.array(label)
+
+
+def matching_bound(graph: Adjacency, twice: int) -> int:
+    """Return a lower bound on the cover number; fractional matchings have at most ``twice`` / 2.
+
+    Compared with one clique per vertex, a clique of s vertices saves
+    s - 1 = floor(s/2) + ceil(s/2) - 1. The first terms sum to the size of a matching. The other
+    terms are at most max (ceil(s/2) - 1) / s over s <= k for each vertex whose cliques have at most
+    k vertices, which is 0 for k = 2.
+    """
+    sizes = np.empty(graph.count, np.int64)
+    clique_sizes(graph.start, graph.column, TRIANGLE_DEGREE, sizes)
+    rest, share = Fraction(0), Fraction(0)
+    for size, many in enumerate(np.bincount(sizes).tolist()):
+        if size:
+            share = max(share, Fraction((size + 1) // 2 - 1, size))
+            rest += many * share
+    return max(clique_size_bound(sizes), graph.count - twice // 2 - math.floor(rest))
+
+
+#: Above this number of vertices, a fractional matching takes longer than all other steps.
+MOST_MATCHED = 200_000
+#: Visited neighbours per step of the local search.
+VISITS = 1_000_000
+
+
+def independent_set(
+    graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
+) -> tuple[int, int, Ints]:
+    """Return bounds on the independence number, and the set of the lower bound."""
+    taken, _, components = reduce_graph(graph)
+    for one in components:
+        one.upper = min(one.upper, int(greedy_cover(one.graph).max()) + 1)
+    lower, upper = search_components(taken, components, _search_set, budget, report)
+    found = [taken, *(one.vertices[one.found] for one in components)]
+    return lower, upper, np.sort(np.concatenate(found))
+
+
+def _search_set(part: Component, budget: Budget, improved: Improved) -> None:
+    count = part.graph.count
+    if count > EXACT_LIMIT:
+        if count <= MOST_MATCHED:
+            # bound of the linear program with z_i + z_j <= 1 on edges
+            part.upper = min(part.upper, count - -(-fractional_matching(part.graph)[0] // 2))
+            improved()
+        if budget.timed:
+            enlarge(part, budget.part(0.1), improved)
+            _solve(part, budget.part(0.6), improved)
+            enlarge(part, budget, improved)
+        return
+    apart = ~part.graph.matrix() & ~np.eye(count, dtype=np.bool_)
+    search = CliqueSearch(apart, part.lower)
+
+    def searched() -> None:
+        part.upper = min(part.upper, search.upper)
+        if search.best > part.lower:
+            part.lower, part.found = search.best, search.clique
+        improved()
+
+    searched()
+    if not budget.timed:
+        search.run(budget, searched)
+        return
+    search.run(budget.part(0.02), searched)
+    if part.open:
+        enlarge(part, budget.part(0.05), improved)
+        _solve(part, budget.part(0.5), improved)
+    if part.open:
+        search.set_known(part.lower)
+        search.run(budget.part(0.6), searched)
+    if part.open:
+        enlarge(part, budget.part(0.5), improved)
+        # each clique of a cover has at most one vertex of the set
+        cover = Colouring(apart, np.empty(0, np.int64))
+        cover.set_known(greedy_cover(part.graph))
+        cover.improve(budget, improved, part.lower)
+        part.upper = min(part.upper, cover.best)
+
+
+def enlarge(part: Component, budget: Budget, improved: Improved) -> None:
+    """Search for a larger independent set by swaps, until it has ``part.upper`` vertices.
+
+    >>> star = Adjacency(np.array([0, 3, 4, 5, 6]), np.array([1, 2, 3, 0, 0, 0]))
+    >>> part = Component(np.arange(4), star, lower=1, upper=3, found=np.array([0]))
+    >>> enlarge(part, Budget(steps=1), lambda: None)
+    >>> part.lower, part.found
+    (3, array([1, 2, 3]))
+    """
+    graph = part.graph
+    inside, barred = np.zeros((2, graph.count), np.int64)
+    inside[part.found] = 1
+    state = np.array([0, SEED])
+    while part.open and not budget.exhausted:
+        gained = swap(graph.start, graph.column, inside, barred, state, VISITS)
+        budget.spend()
+        if gained > 0:
+            part.lower, part.found = part.lower + gained, np.flatnonzero(inside)
+            improved()
+
+
+def _solve(part: Component, budget: Budget, improved: Improved) -> None:
+    """Bound the number by the linear program over cliques, then solve the integer program."""
+    if part.open and not budget.exhausted:
+        program = CliqueProgram(part.graph, budget, MOST_CLIQUES)
+        program.bound_independence(part, budget)
+        improved()
+        program.solve_independence(part, budget)
+        improved()
+
+
+def cover_by_cliques(
+    graph: Adjacency, budget: Budget, report: Callable[[int, int], None]
+) -> tuple[int, int, Ints]:
+    """Return bounds on the clique cover number, and the clique label of each vertex."""
+    taken, clique, components = reduce_graph(graph)
+    for one in components:
+        one.found = greedy_cover(one.graph)
+        one.upper = int(one.found.max()) + 1
+    lower, upper = search_components(taken, components, _search_cover, budget, report)
+    used = len(taken)
+    for one in components:
+        clique[one.vertices] = used + one.found
+        used += one.upper
+    return lower, upper, clique
+
+
+def _search_cover(part: Component, budget: Budget, improved: Improved) -> None:
+    count = part.graph.count
+    if count > EXACT_LIMIT:
+        twice = count
+        if count <= MOST_MATCHED:
+            twice, pairs = fractional_matching(part.graph)
+            if (upper := int(pairs.max()) + 1) < part.upper:
+                part.upper, part.found = upper, pairs
+        part.lower = max(part.lower, matching_bound(part.graph, twice))
+        improved()
+        if part.open and budget.timed:
+            program = CliqueProgram(part.graph, budget)
+            program.bound_cover(part, budget)
+            improved()
+            program.solve_cover(part, budget)
+        return
+    apart = ~part.graph.matrix() & ~np.eye(count, dtype=np.bool_)
+    independent = CliqueSearch(apart)
+
+    def larger() -> None:
+        part.lower = max(part.lower, independent.best)
+        improved()
+
+    larger()
+    independent.run(budget.part(0.05 if budget.timed else 0.25), larger)
+    colouring = Colouring(apart, independent.clique)
+    colouring.set_known(part.found)
+
+    def fewer() -> None:
+        if colouring.best < part.upper:
+            part.upper, part.found = colouring.best, colouring.colours
+        if colouring.finished:
+            part.lower = part.upper
+        improved()
+
+    fewer()
+    colouring.run(budget.part(0.05), fewer, part.lower)
+    if part.open and not budget.timed:
+        colouring.improve(budget.part(0.08), fewer, part.lower)
+    elif part.open:
+        program = CliqueProgram(part.graph, budget.part(0.4))
+        program.bound_cover(part, budget.part(0.4))
+        improved()
+        if program.sizes is None:  # too many cliques to list
+            largest = CliqueSearch(part.graph.matrix())
+            largest.run(budget.part(0.3), improved)
+            part.lower = max(part.lower, -(-count // largest.upper))
+            improved()
+        colouring.set_known(part.found)
+        colouring.improve(budget.part(0.2), fewer, part.lower)
+        program.solve_cover(part, budget.part(0.7))
+        colouring.set_known(part.found)
+        colouring.improve(budget.part(0.5), fewer, part.lower)
+    if part.open:
+        colouring.run(budget, fewer, part.lower)
