@@ -470,8 +470,7 @@ class Client(AgentMethods):
                 "arms": tuple(_made(ExplainedArm, row) for row in listed),
                 "frontier": tuple(found["frontier"]),
                 "notes": tuple(found["notes"]),
-                "points": points
-                and _made(FrontierPoints, points | {"arms": tuple(points["arms"])}),
+                "points": points,
             },
         )
 
