@@ -67,7 +67,7 @@ class Operation:
 
     def __init_subclass__(cls, op: str, role: Role = "read", route: str = "") -> None:
         cls.op, cls.role, cls.route = op, role, route
-        made = dataclasses.dataclass(frozen=True)(cls)
+        made = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # fast to import
         fields = dataclasses.fields(made)  # type: ignore[arg-type]
         cls.keys = {one.name: one.metadata["value"] for one in fields if one.metadata}
         cls.required = tuple(one.name for one in fields if one.default is dataclasses.MISSING)
