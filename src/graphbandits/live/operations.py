@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
@@ -38,12 +39,18 @@ if TYPE_CHECKING:
 Role = Literal["read", "decide", "admin"]
 #: Maximum of characters of the key of a request.
 MAX_KEY = 200
+_REQUEST = (
+    "Key of this request, chosen by you. The same request with the same key is carried out once "
+    "within seven days, and has the same answer."
+)
 #: Each operation by its name.
 OPERATIONS: dict[str, type[Operation]] = {}
 
 
 def json_key(value: Value, meaning: str = "", *, default: Any = dataclasses.MISSING) -> Any:
     """Return a field of an operation that is a key of its request."""
+    if default is not None and default is not dataclasses.MISSING:
+        meaning += f" Default: {json.dumps(default)}."
     metadata = {"value": value._replace(meaning=meaning)}
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -98,9 +105,9 @@ def routes() -> dict[str, list[type[Operation]]]:
 class Decide(Operation, op="decide", role="decide", route="decisions"):
     """Make one or more decisions."""
 
-    n: int = json_key(values.DECISIONS, "Number of decisions. Default: 1.", default=1)
+    n: int = json_key(values.DECISIONS, "Number of decisions.", default=1)
     distinct: bool = json_key(
-        values.FLAG, "Whether the arms of the decisions must differ. Default: false.", default=False
+        values.FLAG, "Whether the arms of the decisions must differ.", default=False
     )
     among: Iterable[Arm] | None = json_key(
         values.ARMS, "Arms that may be played. Default: all.", default=None
@@ -126,16 +133,9 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
         default=None,
     )
     pi: bool = json_key(
-        values.FLAG,
-        "Whether a decision has the probability of each arm. Default: false.",
-        default=False,
+        values.FLAG, "Whether a decision has the probability of each arm.", default=False
     )
-    request: str | None = json_key(
-        values.TEXT,
-        "Key of this request, chosen by you. The same request with the same key is carried out "
-        "once within seven days, and has the same answer.",
-        default=None,
-    )
+    request: str | None = json_key(values.TEXT, _REQUEST, default=None)
 
     def apply(self, agent: Agent) -> list[Decision]:
         from graphbandits.live.deciding import checked, content_of, make_decisions
@@ -212,15 +212,9 @@ class Observe(Operation, op="observe", role="decide"):
 
     id: str = json_key(values.ID)
     outcomes: Mapping[Arm, Reward] = json_key(values.REWARDS)
-    partial: bool = json_key(
-        values.FLAG,
-        "Whether more outcomes may come. Default: false.",
-        default=False,
-    )
+    partial: bool = json_key(values.FLAG, "Whether more outcomes may come.", default=False)
     extra: bool = json_key(
-        values.FLAG,
-        "Whether outcomes of arms are accepted that were not revealed. Default: false.",
-        default=False,
+        values.FLAG, "Whether outcomes of arms are accepted that were not revealed.", default=False
     )
 
     def apply(self, agent: Agent) -> None:
@@ -233,22 +227,11 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
     learns = True
 
     outcomes: Mapping[str, Mapping[Arm, Reward]] = json_key(values.REWARDS_BY_ID)
-    partial: bool = json_key(
-        values.FLAG,
-        "Whether more outcomes may come. Default: false.",
-        default=False,
-    )
+    partial: bool = json_key(values.FLAG, "Whether more outcomes may come.", default=False)
     extra: bool = json_key(
-        values.FLAG,
-        "Whether outcomes of arms are accepted that were not revealed. Default: false.",
-        default=False,
+        values.FLAG, "Whether outcomes of arms are accepted that were not revealed.", default=False
     )
-    request: str | None = json_key(
-        values.TEXT,
-        "Key of this request, chosen by you. The same request with the same key is carried out "
-        "once within seven days, and has the same answer.",
-        default=None,
-    )
+    request: str | None = json_key(values.TEXT, _REQUEST, default=None)
 
     def apply(self, agent: Agent) -> None:
         check_bool(self.partial, "partial")
@@ -361,9 +344,7 @@ class Show(Operation, op="decision"):
 
     id: str = json_key(values.ID)
     pi: bool = json_key(
-        values.FLAG,
-        "Whether a decision has the probability of each arm. Default: false.",
-        default=False,
+        values.FLAG, "Whether a decision has the probability of each arm.", default=False
     )
 
     def apply(self, agent: Agent) -> Decision:
@@ -384,7 +365,7 @@ class Learn(Operation, op="learn", role="decide", route="learn"):
     )
     unknown: str = json_key(
         values.choice("error", "skip"),
-        "What to do with outcomes of unknown arms. Default: error.",
+        "What to do with outcomes of unknown arms.",
         default="error",
     )
 
@@ -544,7 +525,7 @@ class SetPolicy(Operation, op="set_policy", role="admin", route="events"):
 
     policy: str | Policy = json_key(values.POLICY, "The new policy.")
     reset: bool = json_key(
-        values.FLAG, "Whether the new policy starts from the prior. Default: false.", default=False
+        values.FLAG, "Whether the new policy starts from the prior.", default=False
     )
 
     def apply(self, agent: Agent) -> None:
@@ -600,9 +581,7 @@ class Beliefs(Operation, op="beliefs"):
         values.ACCURACY, "Accuracy of the statistics. Default: that of the agent.", default=None
     )
     estimate: bool = json_key(
-        values.FLAG,
-        "Whether the error of the statistics is estimated. Default: false.",
-        default=False,
+        values.FLAG, "Whether the error of the statistics is estimated.", default=False
     )
 
     def apply(self, agent: Agent) -> BeliefsByArm:
@@ -639,7 +618,7 @@ class Status(Operation, op="status"):
 class HealthReport(Operation, op="health"):
     """Report whether outcomes contradict the posterior, and which answers are missing."""
 
-    level: float = json_key(values.LEVEL, "Level of the tests. Default: 0.01.", default=0.01)
+    level: float = json_key(values.LEVEL, "Level of the tests.", default=0.01)
 
     def apply(self, agent: Agent) -> Health:
         return agent.health(self.level)

@@ -41,22 +41,6 @@ MOST_CHARACTERS = 2000
 def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, Any]:
     """Carry out one request, given as text. A refused request does not change the agent.
 
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    line : str or bytes
-        A JSON object; bytes are UTF-8.
-    files : bool, default=True
-        Whether a graph may be read from a file.
-
-    Returns
-    -------
-    dict
-        ``{"ok": True, ...}`` with the result, or ``{"ok": False, "error": message}``.
-
-    Examples
-    --------
     >>> agent = Agent("ids-n", arms=["ann", "bob"], graph="complete", seed=1)
     >>> made = answer(agent, '{"op": "decide", "among": ["bob"]}')["decisions"][0]
     >>> made["arm"], made["reveals"]
@@ -77,31 +61,8 @@ def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, 
 
 
 def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, Any]:
-    """Carry out one request, given as JSON value.
+    """Carry out one request, given as JSON value; without ``files``, no graph is read from a file.
 
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    request : dict
-        The operation ``op``, and its keys. A key with the value None is ignored.
-    files : bool, default=True
-        Whether a graph may be read from a file.
-
-    Returns
-    -------
-    dict
-        The result; empty if the operation has none.
-
-    Raises
-    ------
-    InputError
-        If the request is not valid, or the agent refuses it. Then nothing changes.
-    StoreError
-        If the store of the agent does not work at the moment.
-
-    Examples
-    --------
     >>> agent = Agent("ids-n", arms=["ann", "bob"], seed=1)
     >>> handle(agent, {"op": "learn", "outcomes": {"ann": [3, 10], "bob": 1}})
     {'learned': 11}
@@ -166,23 +127,6 @@ def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -
 def read_json(text: str | bytes) -> Any:
     """Parse strict JSON: no repeated keys, and only finite numbers.
 
-    Parameters
-    ----------
-    text : str or bytes
-        The text; bytes are UTF-8.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    InputError
-        If the text is not valid, or too long.
-
-    Examples
-    --------
     >>> read_json(b'{"ann": [3, 1e1]}')
     {'ann': [3, 10.0]}
     """
