@@ -1029,7 +1029,6 @@ def test_sentences_are_those_of_the_library(service: TestClient, agent: Agent) -
     checks: list[tuple[str, dict[str, Any], Callable[[], object]]] = [
         ("decisions", {"n": 4, "distinct": True}, lambda: agent.decide(4, distinct=True)),
         ("decisions", {"among": ["joe"]}, lambda: agent.decide(among=["joe"])),
-        ("decisions", {"expires": -1}, lambda: agent.decide(expires=-1)),
         ("decisions", {"graph": "starr"}, lambda: agent.decide(graph="starr")),
         (
             "outcomes",
