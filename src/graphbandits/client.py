@@ -95,7 +95,6 @@ NOT_HERE = {
     "compact": "'graphbandits agent compact STORE'",
     "figure": "Agent(store=STORE).figure(), or the dashboard of the service",
     "forget": "'graphbandits agent forget STORE'",
-    "load": "Agent.load(path)",
     "process": "Agent(store=STORE).process, or neighbourhood() for the edges",
     "save": "Agent(store=STORE).save(path), or log() for the decisions",
     "verify": "'graphbandits agent verify STORE'",
@@ -112,7 +111,7 @@ class Client(AgentMethods):
 
     - :attr:`policy` and :attr:`posterior` are texts.
     - It has no members that need the store itself: ``at``, ``backup``, ``compact``, ``figure``,
-      ``forget``, ``load``, ``process``, ``save`` and ``verify``.
+      ``forget``, ``process``, ``save`` and ``verify``.
     - A graph may also be a mapping such as ``{"edges": [["ann", "bob", 0.5]], "directed": False}``.
       A text is sent as it is; a file and any other object are converted to edges, for which the
       graph must be the same in all rounds.

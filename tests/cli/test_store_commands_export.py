@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import Point, run_study
 
 from graphbandits.cli import store_commands
@@ -32,5 +32,5 @@ def test_export_command_prints_what_was_written_and_what_is_missing(
     assert "t.csv: 13 rows" in captured.out.replace("\n", "")
     assert captured.err == "incomplete: a: ts-n (1 of 4 trials)\n"
     assert len(pandas.read_csv(tmp_path / "t.csv")) == 13
-    with raises_pinned(InputError):
+    with refuses(InputError, match="choose from a, b"):
         store_commands.export_(tmp_path, tmp_path / "t.csv", "final", ["c"], partial=False)

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import builtins
-import importlib
 import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from fixtures.make_results import make as make_results
 from helpers import FIXTURES, ROOT
 from helpers.stores import Point, fill, run_study, sweep, whole_store
 
 from graphbandits.engine import Plan
-from graphbandits.experiments import Experiment, load_experiment
+from graphbandits.experiments import Experiment
 from graphbandits.experiments.experiment import TABLES, keys_of
 from graphbandits.experiments.export import ROWS
-from graphbandits.experiments.figures import OPTIONS, FigureTable
-from graphbandits.experiments.tables import SWEEPABLE, Table
-from graphbandits.results.data_frames import SCHEMA
+from graphbandits.experiments.tables import Table
 from graphbandits.store import simulate_plan
-
-ONE = """title = "T"
-graph = "random(r=0.5)"
-arms = 3
-horizon = 20
-trials = 4
-policies = ["ids-n", "ts-n"]
-"""
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def default_text(table: type[Table], key: str) -> str:
@@ -64,61 +45,12 @@ def test_experiments_md_lists_every_key_with_its_default() -> None:
         assert sorted(rows) == sorted(wanted), heading
 
 
-def test_experiments_md_lists_the_options_of_each_figure_kind() -> None:
-    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
-    section = document.split("## `[[figures]]`\n")[1].split("\n## ")[0]
-    for kind, options in OPTIONS.items():
-        (row,) = re.findall(rf'^\| `"{kind}"` \| .+? \| (.*?) \|$', section, re.MULTILINE)
-        assert tuple(re.findall(r"`(\w+)`", row)) == options, kind
-    assert set(get_args(FigureTable.model_fields["kind"].annotation)) == set(OPTIONS)
-
-
-def test_experiments_md_lists_what_can_be_swept() -> None:
-    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
-    sentence = re.search(r"A parameter that is one of the keys (.+?) sets that key", document)
-    assert sentence is not None
-    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(SWEEPABLE)
-
-
-def test_files_of_experiments_md_are_valid(place: Path) -> None:
-    document = (ROOT / "docs" / "experiment-files.md").read_text("utf-8")
-    found = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
-    assert len(found) >= 3
-    for text in found:
-        whole = text if "title =" in text else ONE + text
-        (place / "shown.toml").write_text(whole, "utf-8")
-        assert load_experiment("shown.toml").plans()
-
-
 RESULTS_DOCUMENT = (ROOT / "docs" / "results.md").read_text("utf-8")
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FIXTURES / "results-4", tmp_path / "run"))
-
-
-def test_results_md_lists_exactly_the_columns(saved: Path) -> None:
-    sections = dict(re.findall(r"^### `(\w+)`:.*?\n(.*?)(?=^##)", RESULTS_DOCUMENT, re.M | re.S))
-    assert set(sections) == set(SCHEMA)
-    for table, section in sections.items():
-        written = dict(re.findall(r"^\| `([\w.]+)` \| (\w+) \|", section, re.MULTILINE))
-        place = FIXTURES / "results-5" if table == "eligible" else saved
-        schema = pq.read_schema(place / f"{table}.parquet")
-        found = dict(zip(schema.names, map(str, schema.types), strict=True))
-        assert written == found == SCHEMA[table]
-
-
-def test_results_md_lists_every_field_of_the_manifest(tmp_path: Path) -> None:
-    place = make_results().save(tmp_path / "run")
-    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
-    section = RESULTS_DOCUMENT.split("## The manifest")[1].split("**The hash**")[0]
-    first, second = section.split("`settings` is what")
-    rows = r"^\| `(\w+)` \|"
-    assert re.findall(rows, first, re.MULTILINE) == list(manifest)
-    # of fixed means; of a graph without a hash; of eligible arms; of delayed and missing answers
-    optional = {"means", "graph_source", "eligible", "delay", "answer_rate"}
-    assert set(re.findall(rows, second, re.MULTILINE)) - optional == set(manifest["settings"])
 
 
 def test_python_of_results_md_runs(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,14 +88,6 @@ def test_python_of_store_md_reads_a_store(tmp_path: Path, monkeypatch) -> None:
     assert (names["shard"].regret == simulated.regret[: names["shard"].trials]).all()
 
 
-def test_store_md_lists_every_directory_of_a_store(tmp_path: Path) -> None:
-    store, _ = whole_store(tmp_path)
-    text = (ROOT / "docs" / "store.md").read_text()
-    with store.mark_active():
-        for path in store.path.iterdir():
-            assert f"  {path.name}" in text
-
-
 NAMES = ["ts-n", "ids-n"]
 DIRECTED = "edges(1>2:0.5 2>3 3-1)"
 
@@ -193,39 +117,3 @@ def test_python_of_reading_md_runs(
     assert "<Progress: 48 of 48 trials (100 %)>" in printed
     assert "{'r': 0.25, 'arms': 2} True" in printed
     assert f"at most {ROWS:,} rows" in document
-
-
-THEORY_DOCUMENT = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## The audit")[0]
-THEORY_ROWS = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \|$", THEORY_DOCUMENT, re.MULTILINE)[
-    1:
-]
-
-
-def test_theory_md_lists_every_numbered_statement() -> None:
-    numbered = [("Definition", 1), ("Proposition", 4), ("Lemma", 4), ("Theorem", 3)]
-    numbered += [("Corollary", 2), ("Fact", 2)]
-    wanted = {f"{kind} {i}" for kind, count in numbered for i in range(1, count + 1)}
-    assert wanted <= {name for name, _, _ in THEORY_ROWS}
-
-
-def test_functions_of_theory_md_can_be_imported() -> None:
-    for name, functions, _ in THEORY_ROWS:
-        found = re.findall(r"`(graphbandits[\w.]+)`", functions)
-        assert found, name
-        for path in found:
-            parts = path.split(".")
-            depth = next(
-                i for i, part in enumerate(parts) if not part.islower() or i == len(parts) - 1
-            )
-            target = importlib.import_module(".".join(parts[:depth]))
-            for part in parts[depth:]:
-                target = getattr(target, part)
-            assert callable(target), path
-
-
-def test_tests_of_theory_md_exist() -> None:
-    for name, _, tests in THEORY_ROWS:
-        found = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", tests)
-        assert found, name
-        for file, test in found:
-            assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{file}::{test}"

@@ -19,7 +19,7 @@ import grimp
 import numpy as np
 import pytest
 from helpers import FIXTURES, SRC
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.reward_families import FAMILIES, write_plugin
 from helpers.stores import CHAIN, PRIOR, a_plan
 
@@ -104,7 +104,7 @@ def test_a_world_that_cannot_be_described_is_refused() -> None:
         pass
 
     plan = Plan.of("ts-n", Mine(PRIOR), CHAIN, horizon=5, trials=2)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         series_of(plan, "ts-n")
 
 
@@ -112,7 +112,6 @@ def test_a_world_that_cannot_be_described_is_refused() -> None:
 EXCLUDED = {
     "errors": "messages, and checks of settings",
     "_io": "reading and writing",
-    "_old_words": "translates names of earlier versions",
     "_process_info": "identifies processes",
     "plugins": "finds the line that caused an error",
     "registry": "texts of settings, which are facts; the text must give the same policy again",
@@ -438,14 +437,14 @@ def test_source_changed_during_a_process_is_refused(
     first = provenance._digest("module", file)
     assert provenance._digest("module", file) == first
     file.write_text("a = 22\n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         provenance._digest("module", file)
     later = tmp_path / "later.py"
     later.write_text("a = 1\n")
     monkeypatch.setattr(provenance, "_process_start", lambda: time.time() + 60)
     assert provenance._digest("graphbandits.later", later)
     monkeypatch.setattr(provenance, "_process_start", lambda: time.time() - 60)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         provenance._digest("graphbandits.later", later)
 
 

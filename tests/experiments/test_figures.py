@@ -8,7 +8,7 @@ import tomllib
 from typing import Any, get_args
 
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 
 from graphbandits.errors import InputError
 from graphbandits.experiments import Experiment
@@ -83,7 +83,7 @@ def test_no_figures_are_drawn_of_an_empty_list_and_no_differences_of_one_policy(
 
 def test_additional_policy_can_be_in_a_figure() -> None:
     experiment = experiment_of(ONE + '[[figures]]\nkind = "plays"\npolicies = ["ucb-n"]\n')
-    with raises_pinned(InputError):
+    with refuses(InputError, match="figures 1: 'ucb-n' is not one of the policies"):
         experiment.plans()
     assert experiment.plans(policies=["ucb-n"])
 

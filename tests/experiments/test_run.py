@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import files_in
 
 from graphbandits import Study, load_plugin, reproduce, run_experiment, simulate
@@ -122,7 +122,7 @@ def test_a_monitor_receives_every_step(sweep: Path) -> None:
 def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path) -> None:
     (tmp_path / "boom.py").write_text(BOOM)
     try:
-        with raises_pinned(IncompleteStudyError) as error:
+        with refuses(IncompleteStudyError, match="2 shards failed") as error:
             run_experiment(sweep, policies=["boom"], plugins=["boom.py"], workers=1, progress=False)
         (study,) = error.value.studies
         assert [str(f).split(":")[0] for f in error.value.failures] == [
@@ -170,7 +170,7 @@ def test_failures_are_reported_before_pages_are_written(
     monkeypatch.setattr("graphbandits.experiments.outputs.write_entries", fail)
     (tmp_path / "boom.py").write_text(BOOM)
     try:
-        with raises_pinned(InputError):
+        with refuses(InputError, match="the disk is full"):
             run_experiment(
                 sweep, policies=["boom"], plugins="boom.py", workers=1, progress=Noting()
             )
@@ -181,7 +181,7 @@ def test_failures_are_reported_before_pages_are_written(
 
 def test_experiment_without_a_file_needs_an_output(sweep: Path) -> None:
     experiment = load_experiment(sweep)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="an Experiment object has no file name"):
         run_experiment(experiment, progress=False)
     study = run_experiment(experiment, output="here", workers=1, pages=False, progress=False)
     assert (study.key, study.trials, study.rerun) == ("here", 6, "")
@@ -210,7 +210,7 @@ def test_the_figures_of_the_paper_are_reproduced(tmp_path: Path) -> None:
     studies = reproduce(["2b", "1a"], output=tmp_path, trials=2, workers=1, progress=False)
     assert [study.key for study in studies] == ["1a", "2b"]
     assert {"figure-1a.png", "figure-2b.png", "report.html"} <= set(files_in(tmp_path))
-    with raises_pinned(InputError):
+    with refuses(InputError, match="unknown figure '3'"):
         reproduce(["3"], output=tmp_path)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import Point, run_study, sweep
 from scipy import stats
 from typer.testing import CliRunner
@@ -88,7 +88,7 @@ def test_differences_are_from_the_reference(tmp_path: Path) -> None:
 def test_unknown_reference_is_refused_and_missing_one_is_noted(tmp_path: Path) -> None:
     points = [Point(plan(names), {"c": i}, 0) for i, names in enumerate((NAMES, NAMES[:2]))]
     run_study(tmp_path, "a", points, sweeps=[sweep("c", x="c")])
-    with raises_pinned(InputError):
+    with refuses(InputError, match="unknown reference policy 'ucbn'"):
         compared(tmp_path, reference="ucbn")
     with_it, without = compared(tmp_path, reference="ucb-n").comparisons
     assert with_it.against == "ucb-n"
@@ -252,7 +252,7 @@ def test_means_over_the_same_trials_need_no_note(tmp_path: Path) -> None:
 
 
 def test_comparison_of_no_stores_is_refused() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="nothing to compare"):
         compare_stores([])
 
 
@@ -342,7 +342,7 @@ def test_plugin_graph_is_identified_by_its_file_and_the_files_it_reads(
     if same:
         assert Results.concat(parts).trials == 2
     else:
-        with raises_pinned(InputError):
+        with refuses(InputError, match="results of different problems cannot be combined"):
             Results.concat(parts)
 
 

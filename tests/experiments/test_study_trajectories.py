@@ -7,7 +7,7 @@ from typing import Any
 
 import networkx
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import Point, run_study, sweep
 
 from graphbandits import Study, run_experiment, simulate
@@ -92,25 +92,25 @@ def test_results_with_curves_have_trajectories_and_summaries_name_the_way_to_the
     assert whole.hash == simulate("ts-n", graph="star", arms=3, **SETTINGS).hash
     summary = cell.results("ts-n")
     assert summary["ts-n"].trajectories is None
-    with raises_pinned(InputError):
+    with refuses(InputError, match="these results are a summary without actions"):
         summary.trajectories("ts-n")
-    with raises_pinned(InputError):
+    with refuses(InputError, match="these results are a summary without observations"):
         summary.to_pandas("observations")
 
 
 def test_missing_trials_policies_and_recordings_are_reported(study: Study, tmp_path: Path) -> None:
     star = {"graph": "star"}
     for how in ({}, {"trials": 5}, {"trials": "3"}):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             study.trajectories(star, policy="ids-n", **how)  # type: ignore[arg-type]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         study.trajectories(star, policy="ids")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         study.trajectories(star, policy="ts-n").table("regret")
     bare = run_study(tmp_path, "bare", [Point(Plan.of("ts-n", horizon=3, trials=2))])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.trajectories(policy="ts-n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.batches("actions")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.dashboards import absent, chromium
+from helpers.dashboards import absent, chromium, errors_of
 from helpers.report_pages import made_up
 
 from graphbandits import Results
@@ -52,10 +52,8 @@ class Opened:
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.complaints: list[str] = []
+        self.complaints = errors_of(self.page)
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
         self.wait("document.querySelectorAll('.plot .scatterlayer').length === 3")

@@ -11,8 +11,8 @@ import polars
 import pytest
 from fixtures.make_results import make as make_results
 from fixtures.make_results import make_restricted
+from helpers.bad_input import refuses
 from helpers.made_up_results import made, old, random_regret
-from helpers.messages import raises_pinned
 
 from graphbandits import Results, simulate
 from graphbandits.errors import InputError
@@ -61,14 +61,14 @@ def test_the_long_frame_has_every_trial_and_round() -> None:
 
 
 def test_missing_tables_are_refused(results: Results) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="no table 'curves'"):
         results.to_pandas("curves")
-    with raises_pinned(InputError):
+    with refuses(InputError, match="these results have no table 'regret'"):
         old().to_polars("regret")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         old().to_pandas("graph")
     uniform = replace(results, graph=Fixed(UniformFeedback(0.5, 5)))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         uniform.to_pandas("graph")
 
 

@@ -15,8 +15,8 @@ import pytest
 from fixtures.make_results import make as make_results
 from fixtures.make_results import make_restricted
 from helpers import FIXTURES
+from helpers.bad_input import refuses
 from helpers.made_up_results import same
-from helpers.messages import raises_pinned
 
 from graphbandits import Results
 from graphbandits.errors import InputError
@@ -95,13 +95,13 @@ def test_an_edited_manifest_is_named(saved: Path) -> None:
         else:
             entry[place[-1]] = value - 1  # format 2 becomes 1
         (saved / "manifest.json").write_text(json.dumps(manifest))
-        with raises_pinned(InputError):
+        with refuses(InputError):
             Results.load(saved)
     for field in json.loads(text):
         manifest = json.loads(text)
         del manifest[field]
         (saved / "manifest.json").write_text(json.dumps(manifest))
-        with raises_pinned(InputError):
+        with refuses(InputError):
             Results.load(saved)
     (saved / "manifest.json").write_text(
         json.dumps(json.loads(text))
@@ -125,10 +125,10 @@ def test_only_results_directories_are_replaced(tmp_path: Path) -> None:
     for missing in ("curve", "final", "plays"):
         place = Path(shutil.copytree(FIXTURES / "results-4", tmp_path / missing))
         (place / f"{missing}.parquet").unlink()
-        with raises_pinned(InputError):
+        with refuses(InputError):
             check_target(place)
     (tmp_path / "curve" / "curve.parquet").write_text("x")
     check_target(tmp_path / "curve")
     (tmp_path / "curve" / "agent.npz").write_text("x")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         check_target(tmp_path / "curve")

@@ -269,7 +269,9 @@ class TestAgent:
         opened.page.evaluate("window.same = true")
         made = agent.decide()
         with service(place, port=served.port):
-            opened.page.get_by_role("button", name="Connect now").click()
+            # unless the page has already connected by itself
+            connect = opened.page.get_by_role("button", name="Connect now")
+            connect.or_(opened.page.locator(".stream .kind.decide")).click()
             opened.page.locator(".stream .kind.decide").wait_for()
             opened.page.get_by_text("Live", exact=True).wait_for()
             assert made.arm in opened.texts(".stream .entry")[0]
@@ -295,7 +297,7 @@ class TestAgent:
             assert str(details.get_attribute("href")).endswith(last["id"])
             opened.page.reload()
         newest = served.get(f"{path}/history", last=1)["entries"][0]
-        opened.page.get_by_role("link", name="Log").click()
+        opened.page.get_by_role("link", name="Log", exact=True).click()
         row = opened.panel("Journal").locator("tbody tr").first
         row.get_by_text(f"{newest['number']:,}", exact=True).wait_for()
 
@@ -323,7 +325,7 @@ class TestAgent:
         opened.wait(f"document.querySelectorAll('.words p').length === {len(lines)}")
         assert opened.texts(".words p") == lines
         # the overview explains the same decision, in fewer words
-        opened.page.get_by_role("link", name="Overview").click()
+        opened.page.get_by_role("link", name="Overview", exact=True).click()
         opened.panel(f"Why {made['arm']}?").locator(".lead").wait_for()
         lead = text.splitlines()[0].split(" (ids-n, ")[0] + "."
         assert opened.texts(".words .lead") == [lead]
@@ -377,7 +379,7 @@ class TestAgent:
         opened.page.get_by_text("there are no probabilities of being the best").wait_for()
         opened.page.locator(".words .lead").wait_for()
         assert opened.page.locator(".frontier").count() == 0
-        opened.page.get_by_role("link", name="Trend").click()
+        opened.page.get_by_role("link", name="Trend", exact=True).click()
         opened.page.get_by_text("There is no trend.").wait_for()
 
     def test_the_trend_has_the_numbers_of_the_service(
@@ -597,7 +599,7 @@ class TestActions:
     ) -> None:
         path = new_agent(served, "pausing")
         opened = dashboard("#/agents/pausing?arm=bob")
-        pause = opened.page.locator(".arm-panel").get_by_role("button", name="Pause")
+        pause = opened.page.get_by_role("button", name="Pause bob", exact=True)
         pause.click()
         dialog = opened.page.get_by_role("dialog", name="Pause bob?")
         dialog.wait_for()
@@ -608,6 +610,7 @@ class TestActions:
         assert served.get(path)["agent"]["paused"] == []
         # Enter on the first button is no, too
         opened.page.keyboard.press("Enter")
+        dialog.wait_for()
         opened.page.keyboard.press("Enter")
         dialog.wait_for(state="hidden")
         assert served.get(path)["agent"]["paused"] == []
@@ -615,7 +618,7 @@ class TestActions:
         opened.page.get_by_role("button", name="Pause the arm").click()
         opened.page.locator(".arm-panel .badge.paused").wait_for()
         assert served.get(path)["agent"]["paused"] == ["bob"]
-        opened.page.locator(".arm-panel").get_by_role("button", name="Resume").click()
+        opened.page.get_by_role("button", name="Resume bob", exact=True).click()
         opened.page.get_by_role("button", name="Resume the arm").click()
         opened.page.locator(".arm-panel .badge.paused").wait_for(state="detached")
         assert served.get(path)["agent"]["paused"] == []

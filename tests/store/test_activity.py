@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers import SRC
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import whole_store
 
 from graphbandits.errors import InputError
@@ -169,7 +169,7 @@ def test_run_waits_for_gc_a_limited_time_and_not_for_runs(tmp_path: Path, monkey
         pass
     tidying = another(store, "gc", "b")
     with (
-        raises_pinned(InputError),
+        refuses(InputError, match=r"'graphbandits run x' \(process 12 on node7, since now\)"),
         store.mark_active(),
     ):
         pass

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import a_plan, a_shard, files_in, synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,7 +68,7 @@ def test_series_cannot_be_given_as_metadata(store: Store) -> None:
 
 @pytest.mark.parametrize("facts", [{"cpu": object()}, {"load": float("nan")}, {1: {2, 3}}])
 def test_metadata_that_is_not_json_is_refused(store: Store, facts: dict) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         store.write(synthetic("a"), a_shard(0, 2), facts)
     assert not list(store.path.rglob("*.parquet"))
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bad_input import label, refused
-from helpers.messages import raises_pinned
+from helpers.bad_input import label, refused, refuses
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits.engine import Plan, Task
@@ -66,9 +65,9 @@ def test_later_trials_equal_those_of_a_whole_run(policy: str, graph: str) -> Non
 
 def test_invalid_first_trials_are_refused() -> None:
     for wrong in (-1, 1.5, "3", True, None):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             simulate("ts-n", horizon=2, trials=2, first_trial=wrong)  # type: ignore[arg-type]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         simulate("ts-n", horizon=2, trials=2, first_trial=2**32 - 1)
 
 

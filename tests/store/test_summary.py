@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import SRC, TESTS
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import PRIOR, a_plan, a_shard, fill, put_study, synthetic, whole_store
 
 from graphbandits.engine import Ratios, Shard
@@ -122,11 +122,11 @@ def test_shards_of_other_rounds_or_arms_are_refused(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     files = written(store, [a_shard(0, 4, rounds=6)])
     for read in (summarise_files, load_with_curves):
-        with raises_pinned(DamagedShardError):
+        with refuses(DamagedShardError):
             read(store, files, 5, 3)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             read(store, files, 6, 2)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             read(store, [], 6, 3)
 
 
@@ -172,7 +172,7 @@ def test_general_bound_accepts_moments() -> None:
     # sqrt(H x) has the slope sqrt(H / x) / 2
     assert moments.error[0] == pytest.approx(math.sqrt(0.8 / 2) / 2 / math.sqrt(3), rel=1e-12)
     assert general_bound(Moments.of(sums[:1]), 0.8, [1, 2]).error is None
-    with raises_pinned(InputError):
+    with refuses(InputError):
         general_bound(Moments.of(sums), 0.8, [1, 2, 3])
 
 
@@ -213,7 +213,7 @@ def test_missing_parts_of_summaries_are_reported_with_their_location(stored) -> 
         lambda: results.to_pandas("regret"),
         lambda: concat([results, other]),
     ):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             attempt()
 
 
@@ -227,7 +227,7 @@ def test_policies_without_all_trials_are_named(tmp_path: Path) -> None:
     assert cell.complete() == ["ts-n"]
     for curves in (False, True):
         assert list(cell.results(["ts-n"], curves=curves).policies) == ["ts-n"]
-        with raises_pinned(InputError):
+        with refuses(InputError):
             cell.results(curves=curves)
 
 

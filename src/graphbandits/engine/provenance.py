@@ -79,7 +79,6 @@ NUMERIC = (
 #: Modules that change no numbers, even if a plug-in imports them.
 NEUTRAL = (
     "_io",
-    "_old_words",
     "_process_info",
     "_serialization",
     "_types",

@@ -1,6 +1,5 @@
 """Results of simulations: regret curves, comparisons, data frames and files."""
 
-from graphbandits._old_words import renamed_names
 from graphbandits.results.combine import concat
 from graphbandits.results.differences import Difference, standard_error
 from graphbandits.results.model import PolicyResult, Results
@@ -26,5 +25,3 @@ __all__ = [
     "judge",
     "standard_error",
 ]
-
-__getattr__ = renamed_names(__name__, {"Comparison": "PublishedComparison"})

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from graphbandits._io import read_regular, replace_directory, write_bytes, write_text
-from graphbandits._old_words import translate_settings
 from graphbandits._types import Floats, Ints
 from graphbandits.engine.shard import Ratios
 from graphbandits.engine.trajectories import RecordedObservations, Trajectories
@@ -103,8 +101,7 @@ def load(source: Path) -> Results:
             raise InputError("its entries are inconsistent")
         if described and content_hash(results) != manifest["hash"]:
             raise InputError("its hash does not match its settings and the tables")
-    # after the checks, because the hash is that of the words in the file
-    return replace(results, settings=translate_settings(results.settings))
+    return results
 
 
 def content_hash(results: Results) -> str:

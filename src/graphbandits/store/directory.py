@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 
 from graphbandits import _io
-from graphbandits._old_words import translate_settings
 from graphbandits._version import __version__
 from graphbandits.engine import Shard, Task
 from graphbandits.engine.provenance import Series, facts_hash, series_of
@@ -595,10 +594,7 @@ class Store:
         data = _io.read_bytes(path, "description of a cell")
         if hashlib.sha256(data).hexdigest() != name:
             raise InputError(f"{path} is damaged: {RUN_AGAIN}")
-        meta, arrays = _io.from_npz(data)
-        if "settings" in meta:
-            meta["settings"] = translate_settings(meta["settings"])
-        return meta, arrays
+        return _io.from_npz(data)
 
     def put_study(self, key: str, record: Mapping[str, Any]) -> None:
         """Write the record of a study, and replace an earlier record.

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from graphbandits._serialization import Arrays, pack_plugin, unpack_plugin
 from graphbandits.errors import InputError
-from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
+from graphbandits.posteriors import Posterior
 from graphbandits.registry import name_of
 from graphbandits.worlds.base import World
-from graphbandits.worlds.bernoulli import Bernoulli
 
 
 class _HasModels(Protocol):
@@ -34,28 +33,17 @@ def models_of(plan: _HasModels) -> list[object]:
 def pack_models(world: World, posterior: Posterior, arrays: Arrays) -> dict[str, Any]:
     """Convert a world, and a posterior if it is not that of the world, to JSON and arrays.
 
-    Bernoulli arms have the form of version 0.7 and earlier: the accuracy, and arrays ``prior/a``,
-    ``prior/b`` and ``fixed``.
-
     >>> from graphbandits.worlds import as_world
     >>> world, arrays = as_world("bernoulli", arms=2), {}
-    >>> pack_models(world, world.prior, arrays), list(arrays)
-    ({'accuracy': 'simulation'}, ['prior/a', 'prior/b'])
+    >>> list(pack_models(world, world.prior, arrays)), list(arrays)
+    (['world'], ['world/prior/a', 'world/prior/b'])
     """
-    packed: dict[str, Any]
-    prior = world.prior
-    early = not is_discounted(prior)  # earlier versions had no discount
-    if early and type(world) is Bernoulli and type(prior) is BetaBernoulli:
-        arrays |= {"prior/a": prior.a, "prior/b": prior.b}
-        if world.fixed is not None:
-            arrays["fixed"] = world.fixed
-        packed = {"accuracy": prior.accuracy}
-    else:
-        packed = {"world": pack_plugin(world, arrays, "world")}
-        _check_restored(world, packed["world"], arrays)
-    if posterior is not prior:
-        packed["posterior"] = pack_plugin(posterior, arrays, "posterior")
-        _check_restored(posterior, packed["posterior"], arrays)
+    models: dict[str, object] = {"world": world} | (
+        {} if posterior is world.prior else {"posterior": posterior}
+    )
+    packed = {path: pack_plugin(model, arrays, path) for path, model in models.items()}
+    for path, model in models.items():
+        _check_restored(model, packed[path], arrays)
     return packed
 
 
@@ -63,12 +51,7 @@ def unpack_models(
     packed: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[World, Posterior]:
     """Restore a world and the posterior of the policies from the result of :func:`pack_models`."""
-    world: World
-    if "world" in packed:
-        world = unpack_plugin(packed["world"], arrays)
-    else:
-        prior = BetaBernoulli(arrays["prior/a"], arrays["prior/b"], packed["accuracy"])
-        world = Bernoulli(prior, arrays.get("fixed"))
+    world: World = unpack_plugin(packed["world"], arrays)
     if "posterior" in packed:
         return world, unpack_plugin(packed["posterior"], arrays)
     return world, world.prior

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers import TESTS
+from helpers.bad_input import check_refusal, refuses
 from helpers.executor_tasks import (
     alone,
     bits,
@@ -27,7 +28,6 @@ from helpers.executor_tasks import (
     until,
     without_faults,
 )
-from helpers.messages import check_message, raises_pinned
 
 from graphbandits.engine import Plan
 from graphbandits.engine.executors import (
@@ -151,7 +151,7 @@ def test_task_that_kills_its_workers_is_reported(
     assert isinstance(error, InputError)
     if kind == "processes":
         assert "(exit code 7)" in str(error)
-        check_message(str(error))
+        check_refusal(str(error))
     assert len(set(marks(folder, fault))) == 3
     good = {task: shard for task, shard in ended.items() if shard is not error}
     assert len(good) == 5
@@ -314,7 +314,7 @@ def test_executor_for_chooses_the_executor() -> None:
     assert isinstance(executor_for(2, "local", "auto", [plan]), DaskExecutor)
     assert isinstance(executor_for(1, None, "processes", [plan]), ProcessExecutor)
     assert executor_for(3, None, "threads", [plan]).workers == 3
-    with raises_pinned(InputError):
+    with refuses(InputError, match="parallel must be 'auto', 'threads' or 'processes', not 'no'"):
         executor_for(2, None, "no", [plan])
-    with raises_pinned(InputError):
+    with refuses(InputError, match="workers must be a whole number of at least 1, not 0"):
         executor_for(0, None, "auto", [plan])
