@@ -580,7 +580,7 @@ WRONG: list[tuple[Callable[[Client], object], str]] = [
     (lambda c: c.decide(request=" a"), "blanks"),
     (lambda c: c.decide(request=3), "printable ASCII"),  # type: ignore[call-overload]
     (lambda c: c.learn({}), "no outcomes"),
-    (lambda c: c.learn([]), "mapping"),
+    (lambda c: c.learn([]), "table of outcomes"),
     (lambda c: c.learn({"ann": math.nan}), "nan"),
     (lambda c: c.learn({"joe": 1}), "unknown arm 'joe'"),
     (lambda c: c.learn({"ann": 1}, key=""), "'key' must be a text"),

@@ -685,7 +685,8 @@ class Agent(AgentMethods):
         --------
         >>> import tempfile
         >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.observe(agent.decide(), {"ann": 1})
+        >>> agent.learn({"ann": 1})
+        1
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     agent.save(f"{folder}/agent.db")
         ...     Agent(store=f"{folder}/agent.db").state == agent.state

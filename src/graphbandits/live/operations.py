@@ -379,8 +379,6 @@ class Learn(Operation, op="learn", role="decide", route="learn"):
             raise InputError(f"key must be a text, not {short_repr(key)}")
         if unknown not in ("error", "skip"):
             raise InputError(f"unknown must be 'error' or 'skip', not {short_repr(unknown)}")
-        if isinstance(table, list) and all(isinstance(row, dict) for row in table):
-            table = _Rows(table)
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], int]:
             setup = state.setup
@@ -403,24 +401,6 @@ class Learn(Operation, op="learn", role="decide", route="learn"):
 
     def answer(self, result: int) -> dict[str, Any]:
         return {"learned": result}
-
-
-class _Rows:
-    """Rows of outcomes as a table, with the interface of a table of pyarrow."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self._rows = rows
-        self.column_names = list(rows[0]) if rows else []
-        for number, row in enumerate(rows, 1):
-            if row.keys() != rows[0].keys():
-                raise InputError(
-                    f"row {number} of the outcomes has the keys {short_repr(list(row))}, and row 1 "
-                    f"{short_repr(self.column_names)}: all rows need the same keys"
-                )
-
-    def to_pydict(self) -> dict[str, list[Any]]:
-        """Return the columns."""
-        return {name: [row[name] for row in self._rows] for name in self.column_names}
 
 
 # A changing world ---------------------------------------------------------------------------------
