@@ -18,7 +18,7 @@ from settings import Settings
 from graphbandits.engine import Plays, Shard
 from graphbandits.engine.executors import ProcessExecutor
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
-from graphbandits.engine.identity import Series
+from graphbandits.engine.provenance import Series
 from graphbandits.experiments import load_experiment
 from graphbandits.store import Failure, RunProgress, Store, WorkerOptions, run_missing
 from graphbandits.store.driver import split_tasks
