@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# Bytecode is kept, outside of the sources.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 UNMARKED := not process and not browser and not mutant and not statistical and not oracle and not slow
 
-.PHONY: reproduce quick test slow messages bench peers clean
+.PHONY: reproduce quick test slow bench peers clean
 
 reproduce: .venv/run.done
 	$(BIN)/graphbandits reproduce --output figures $(ARGS)
@@ -19,11 +22,6 @@ test: .venv/dev.done
 # Everything unmarked: no processes, browsers, mutants, statistics, oracles or long simulations.
 quick: .venv/dev.done
 	$(BIN)/python -m pytest -n $(WORKERS) -m "$(UNMARKED)"
-
-# Write tests/messages.json anew, after the wording of messages has changed.
-messages: .venv/dev.done
-	$(if $(ARGS),,rm -f tests/messages.json)
-	UPDATE_MESSAGES=1 $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
 
 slow: .venv/dev.done
 	$(BIN)/python -m pytest -m slow
@@ -40,7 +38,7 @@ peers: .venv/dev.done
 	$(PYTHON) -m venv .venv
 
 .venv/run.done: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[report]"
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 .venv/dev.done: pyproject.toml | .venv/bin/python

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 from display import Table, digits, seconds
+from graphbandits.store.summary import summarise_files
 from processes import peak_memory
 from settings import Settings
 
 from graphbandits.engine import Plays, Shard
 from graphbandits.engine.executors import ProcessExecutor
+from graphbandits.engine.identity import Series
 from graphbandits.engine.plan import Outcome, ProgressCallback, Task, ignore_progress
-from graphbandits.engine.provenance import Series
 from graphbandits.experiments import load_experiment
 from graphbandits.store import Failure, RunProgress, Store, WorkerOptions, run_missing
 from graphbandits.store.driver import split_tasks
 from graphbandits.store.record import StudyRecord, tasks_of_plans
-from graphbandits.store.summary import summarise_files
 
 FIGURES = ("1a", "1b", "2a", "2b")
 WORKERS = 2

@@ -11,14 +11,10 @@ from graphbandits.plugins import loaded_plugins, unload_plugin
 # failed assertions in helpers show their values, as those in test files do
 pytest.register_assert_rewrite("helpers")
 
-from helpers.messages import write_messages  # noqa: E402
 from helpers.postgres import PostgresServer  # noqa: E402
 
-
-def pytest_sessionfinish() -> None:
-    """Write the file of messages if ``make messages`` asks for it."""
-    if os.environ.get("UPDATE_MESSAGES"):
-        write_messages()
+# a continuous integration may ask for colours, which are characters in the output of commands
+os.environ.pop("FORCE_COLOR", None)
 
 
 @pytest.fixture(autouse=True)

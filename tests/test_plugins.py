@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import SRC
-from helpers.messages import check_message, raises_pinned
+from helpers.bad_input import check_refusal, refuses
 
 from graphbandits import simulate
 from graphbandits.errors import InputError, PolicyError
@@ -63,7 +63,7 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
     assert (result["scratch"].final == result["ts-n"].final).all()
     assert result.settings["policies"]["scratch"]["plugin"] == "mine.py"
     unload_plugin(file)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="unknown policy 'scratch'"):
         as_policy("scratch")
     unload_plugin(file)  # a second call changes nothing
 
@@ -107,32 +107,32 @@ def test_error_in_a_file_is_reported_with_its_line(tmp_path: Path, text: str, fa
     with pytest.raises(InputError, match=fact) as caught:
         load_plugin(write(tmp_path, text))
     assert str(caught.value).startswith("cannot load the plug-in ")
-    check_message(str(caught.value))
+    check_refusal(str(caught.value))
     assert "scratch" not in registered("policy")
     assert name_of(as_policy("ts-n")) == "ts-n"
 
 
 def test_paths_that_are_not_python_files_are_refused(tmp_path: Path) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_plugin(tmp_path / "none.py")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_plugin(tmp_path)
     binary = tmp_path / "binary.py"
     for data in (b"\x00\x01\x02", b"\xff\xfe\x9c", bytes(range(256))):
         binary.write_bytes(data)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             load_plugin(binary)
     text = write(tmp_path, POLICY, "policy.txt")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_plugin(text)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_plugin("null\0byte.py")
 
 
 def test_name_registered_by_another_file_is_refused(tmp_path: Path) -> None:
     first, second = write(tmp_path, POLICY, "first.py"), write(tmp_path, POLICY, "second.py")
     load_plugin(first)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="line 8: two classes are registered as policy 'scratch'"):
         load_plugin(second)
     assert file_of(as_policy("scratch")) == first.resolve()
 
@@ -154,7 +154,7 @@ def test_failed_reload_keeps_the_old_registrations(tmp_path: Path) -> None:
     before = as_policy("scratch")
     for text in (POLICY + "1 / 0\n", "x = 1\n", "x = (\n"):
         write(tmp_path, text)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             load_plugin(file)
         assert type(as_policy("scratch")) is type(before)
         assert file_of(before) == file.resolve()
@@ -181,7 +181,7 @@ def test_files_of_the_same_name_in_two_folders_are_separate(tmp_path: Path) -> N
 
 def test_a_class_has_one_name() -> None:
     ts_n = registered("policy")["ts-n"]
-    with raises_pinned(InputError):
+    with refuses(InputError, match="TSN is already registered as 'ts-n', and a class has one name"):
         register("policy", "ts-n-again")(ts_n)
     assert register("policy", "ts-n")(ts_n) is ts_n
 

@@ -61,18 +61,15 @@ def read_bytes(path: Path, what: str) -> bytes:
         raise InputError(f"cannot read the {what} {path}: {reason}") from None
 
 
-def read_regular(path: Path, most: int | None = None) -> bytes:
-    """Read a whole regular file of at most ``most`` bytes.
+def read_regular(path: Path) -> bytes:
+    """Read a whole regular file.
 
-    A pipe or a device, which may not end, raises InputError with the reason only, as does a file
-    that is too large. A file that cannot be opened raises OSError.
+    A pipe or a device, which may not end, raises InputError with the reason only. A file that
+    cannot be opened raises OSError.
     """
     with open_nonblocking(path) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InputError("it is not a regular file")
-        if most is not None and status.st_size > most:
-            raise InputError(f"it has {status.st_size:,} bytes; at most {most:,} are allowed")
         return file.read()
 
 

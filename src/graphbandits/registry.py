@@ -27,7 +27,6 @@ from importlib.metadata import entry_points
 from threading import RLock
 from typing import Any, TypeVar
 
-from graphbandits._old_words import PARAMETERS
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 
 T = TypeVar("T")
@@ -47,8 +46,6 @@ ENTRY_POINTS = "graphbandits.plugins"
 PARSING = RLock()
 #: Key that :func:`parse` uses for a value without a key.
 KEYLESS = ""
-#: Metadata of fields that earlier versions did not have: default values are not stored.
-LATER = {"later": True}
 #: Metadata of fields that the text form always has, even at their defaults.
 ALWAYS = {"always": True}
 
@@ -262,18 +259,12 @@ def _arguments_of(cls: Any) -> list[tuple[str, Any]]:
 def parameters_given(plugin: object) -> dict[str, Any]:
     """Return the names and values of the parameters of a plug-in.
 
-    Parameters that earlier versions did not have (:data:`LATER`) are left out at their defaults, so
-    that stored forms and their hashes stay the same.
-
     >>> parameters_given(build("graph", "cliques(size=3)"))
     {'size': 3}
     """
     cls: Any = type(plugin)
     return {
-        field.name: getattr(plugin, field.name)
-        for field in dataclasses.fields(cls)
-        if field.init
-        and ("later" not in field.metadata or getattr(plugin, field.name) != field.default)
+        field.name: getattr(plugin, field.name) for field in dataclasses.fields(cls) if field.init
     }
 
 
@@ -383,8 +374,6 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     arguments |= more
     for key in arguments:
         if key not in allowed:
-            if PARAMETERS.get(key) in allowed:
-                raise InputError(f"{kind} '{name}': '{key}' is now called '{PARAMETERS[key]}'")
             hint = nearest(key, allowed) if allowed else "it has no parameters"
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
     if arms is not None and not by_arms and "arms" in allowed:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from helpers import ROOT
 from helpers import postgres as helpers_postgres
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.oracles import exact_beliefs
 from rich.console import Console
 
@@ -250,7 +250,7 @@ def test_a_document_without_its_markers_is_refused_and_not_changed(results, tmp_
     page = tmp_path / "performance.md"
     text = run.DOCUMENT.read_text().replace("<!-- end round -->", "")
     page.write_text(text)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         document.write_document(page, run.contents(results))
     assert page.read_text() == text
 
@@ -260,7 +260,7 @@ def test_results_that_lack_a_section_are_refused(results, tmp_path) -> None:
     page = tmp_path / "performance.md"
     page.write_text(run.DOCUMENT.read_text())
     sections = {name: own for name, own in results["sections"].items() if name != "round"}
-    with raises_pinned(InputError):
+    with refuses(InputError):
         document.write_document(page, run.contents({**results, "sections": sections}))
 
 

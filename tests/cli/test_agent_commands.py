@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 from helpers import ROOT
-from helpers.bad_input import tree
+from helpers.bad_input import check_refusal, tree
 from helpers.command_line import RUNNER, answer, read_json, refused_command, run
-from helpers.messages import check_message
 
 from graphbandits import Agent
 from graphbandits.cli import app
@@ -309,7 +308,7 @@ def test_plugin_policies(plugin_place: Path) -> None:
 )
 def test_invalid_commands_are_refused(store: Path, args: list[str]) -> None:
     (store / "text.txt").write_text("not a database, and long enough to have a header\n" * 9)
-    check_message(refused_command(store, ["agent", *args]))
+    check_refusal(refused_command(store, ["agent", *args]))
 
 
 @pytest.mark.parametrize(
@@ -336,7 +335,7 @@ def test_commands_with_invalid_options_are_refused(
 def test_unknown_agent_is_refused(store: Path) -> None:
     result = RUNNER.invoke(app, ["agent", "decide", "a.db", "--name=defalt"])
     assert (result.exit_code, result.stdout) == (2, "")
-    check_message(result.stderr)
+    check_refusal(result.stderr)
 
 
 # --- agent run ----------------------------------------------------------------------------------
@@ -348,8 +347,8 @@ def test_run_answers_each_line(store: Path) -> None:
     assert decided["ok"]
     assert found["status"]["decisions"] == 1
     assert last == {"ok": True}
-    check_message(invalid["error"])
-    check_message(nonsense["error"])
+    check_refusal(invalid["error"])
+    check_refusal(nonsense["error"])
 
 
 def test_run_refuses_a_long_line_and_goes_on(store: Path) -> None:
@@ -497,7 +496,7 @@ def test_store_that_fails_is_an_answer(store: Path) -> None:
         (store / "a.db").rename(store / "moved.db")
         found = ask(process, {"op": "decide"})
         assert not found["ok"]
-        check_message(found["error"])
+        check_refusal(found["error"])
         (store / "moved.db").rename(store / "a.db")
         assert ask(process, {"op": "decide"})["ok"]
 

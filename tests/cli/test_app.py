@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from helpers.bad_input import tree
 from helpers.command_line import (
-    IS_ROOT,
     LINUX,
     RUNNER,
     SIMULATE,
@@ -23,6 +22,7 @@ from helpers.command_line import (
     split,
 )
 from helpers.made_up_results import same
+from helpers.privileges import unprivileged
 from typer.testing import CliRunner
 
 import graphbandits
@@ -227,12 +227,12 @@ def test_graph_file_with_a_read_error_is_refused(place: Path) -> None:
     assert "/proc/self/mem" in message
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may read everything")
 def test_graph_file_without_permission_is_refused(place: Path) -> None:
     secret = place / "secret.txt"
     secret.write_text("ann bob\n")
     secret.chmod(0)
-    result = RUNNER.invoke(app, [*SIMULATE, "--graph", "file:secret.txt"])
+    with unprivileged():
+        result = RUNNER.invoke(app, [*SIMULATE, "--graph", "file:secret.txt"])
     secret.chmod(0o600)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: cannot read the graph file secret.txt: ")

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 from helpers.bad_input import tree
+from helpers.privileges import unprivileged
 from helpers.stores import whole_study
 from typer.testing import CliRunner
 
 from graphbandits import check_plugins, new_policy
 from graphbandits.cli import app
 from graphbandits.plugins import unload_plugin
-
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-
 
 EXPERIMENT = (
     'title = "A"\ngraph = "paper"\nhorizon = 5\ntrials = 2\npolicies = ["ts-n"]\nseed = 0\n'
@@ -129,10 +127,10 @@ def test_invalid_commands_are_refused(place: Path, args: list[str], words: list[
     assert all(word in message for word in words), message
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may read everything")
 def test_unreadable_experiment_is_refused(place: Path) -> None:
     (place / "good.toml").chmod(0)
-    result = CliRunner().invoke(app, ["run", "good.toml"])
+    with unprivileged():
+        result = CliRunner().invoke(app, ["run", "good.toml"])
     assert result.exit_code == 2
     assert result.stderr == "Error: cannot read the experiment good.toml: Permission denied\n"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import check_refusal
 from helpers.command_line import answer, refused_command, run
-from helpers.messages import check_message
 
 from graphbandits import Agent, DecisionLog, evaluate
 
@@ -117,4 +117,4 @@ def test_bad_logs_are_refused_in_one_line(place: Path, content: str, words: list
 )
 @pytest.mark.usefixtures("log")
 def test_other_bad_input_is_refused(command: str, place: Path) -> None:
-    check_message(refused_command(place, command.split()))
+    check_refusal(refused_command(place, command.split()))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.command_line import answer, read_json, refused_command, run
-from helpers.messages import raises_pinned
 from helpers.reward_families import FAMILIES
 from typer.testing import CliRunner
 
@@ -144,7 +144,7 @@ def test_inspect_prints_what_the_function_returns() -> None:
     found = graphbandits.inspect_decision([(1, 2), "4,4"], "star", samples=10, seed=3)
     words = ["inspect", "--beta=1,2", "--beta=4,4", "--graph=star", "--samples=10", "--seed=3"]
     assert read_json(json_text(found.to_dict())) == answer(*words)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="a prior of 'beta-bernoulli' has the parameters a, b"):
         graphbandits.inspect_decision([(1, 2, 3)], "star")  # type: ignore[list-item]
 
 

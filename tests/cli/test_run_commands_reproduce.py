@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 from helpers.bad_input import tree
-from helpers.command_line import IS_ROOT, LINUX, RUNNER, read_json, refused_command, run, split
+from helpers.command_line import LINUX, RUNNER, read_json, refused_command, run, split
 from helpers.made_up_results import same
+from helpers.privileges import unprivileged
 from helpers.stores import Point, run_study
 from typer.testing import CliRunner
 
@@ -260,11 +261,12 @@ def test_unwritable_output_is_refused(place: Path, short: None) -> None:
     assert "cannot write /proc/graphbandits" in message
 
 
-@pytest.mark.skipif(IS_ROOT, reason="root may write everywhere")
 @pytest.mark.parametrize("below", ["", "/new"])
 def test_output_without_permission_is_refused(place: Path, short: None, below: str) -> None:
     (place / "locked").mkdir(mode=0o500)
-    message = refused_command(place, ["reproduce", "--trials", "2", "--output", f"locked{below}"])
+    with unprivileged():
+        words = ["reproduce", "--trials", "2", "--output", f"locked{below}"]
+        message = refused_command(place, words)
     assert f"cannot write locked{below}: Permission denied" in message
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.bad_input import check_refusal
 from helpers.command_line import RUNNER, refused_command, run
-from helpers.messages import check_message
 from helpers.plugin_command_line import MINE
 from helpers.service import free_port
 
@@ -48,7 +48,7 @@ def test_defaults(store: Path, started: list[Any], monkeypatch: pytest.MonkeyPat
     assert started == [(Settings("campaign.db"), False)]
     assert shown == (
         f"Serving the agents of {store} at http://127.0.0.1:8000 (Ctrl-C stops it).\n"
-        "Dashboard: http://127.0.0.1:8000/   API: http://127.0.0.1:8000/docs\n"
+        "Dashboard: http://127.0.0.1:8000/   API: http://127.0.0.1:8000/openapi.json\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_options(store: Path, started: list[Any], place: Path) -> None:
         connections=7,
     )
     assert started == [(wanted, True)]
-    assert f"http://localhost:{port}/docs" in shown
+    assert f"http://localhost:{port}/openapi.json" in shown
 
 
 def test_an_address_of_version_6_is_in_brackets(store: Path, started: list[Any]) -> None:
@@ -93,12 +93,12 @@ def test_the_store_may_be_in_the_environment(
 
 def test_other_addresses_need_a_valid_token(store: Path, started: list[Any], place: Path) -> None:
     args = ["serve", "campaign.db", "--host", "0.0.0.0", "--port", str(free_port())]
-    check_message(refused_command(place, args))
+    check_refusal(refused_command(place, args))
     with open_store(store) as opened:
         _, token = add_token(opened, "read")
         revoke_token(opened, token.id)
         add_token(opened, "admin", expires=1e-6)
-    check_message(refused_command(place, args))
+    check_refusal(refused_command(place, args))
     assert started == []
     with open_store(store) as opened:
         text, _ = add_token(opened, "read")
@@ -159,7 +159,7 @@ def test_bad_options(store: Path, started: list[Any], place: Path, args: str) ->
     (place / "bad.py").write_text("1 / 0\n")
     message = refused_command(place, ["serve", *args.split()])
     if "--host" not in args:  # the reason is of the operating system
-        check_message(message)
+        check_refusal(message)
     assert started == []
 
 
@@ -170,7 +170,7 @@ def test_a_missing_extra(
         monkeypatch.setattr(
             serve_command, "find_spec", lambda name, missing=missing: name != missing
         )
-        check_message(refused_command(place, ["serve", "campaign.db"]))
+        check_refusal(refused_command(place, ["serve", "campaign.db"]))
     assert started == []
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, simulate
@@ -379,19 +379,19 @@ def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None
     "delay", [-1, 1.5, True, "3", [3], [1, 2, 3], [5, 4], [-1, 2], [0, 1.5], [True, 2], None, {}]
 )
 def test_bad_delays(delay: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         run(delay=delay)
 
 
 @pytest.mark.parametrize("rate", [0, -0.5, 1.01, float("nan"), True, "half", [0.5], None])
 def test_bad_answer_rates(rate: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         run(answer_rate=rate)
 
 
 def test_ratios_are_refused() -> None:
     for given in ({"delay": 1}, {"delay": 0, "answer_rate": 0.9}):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             run(ratios="bound", **given)
 
 
@@ -400,6 +400,6 @@ def test_no_bounds_and_no_audit() -> None:
         plan = Plan.of("ts-n", graph="paper", horizon=10, trials=3, **given)  # type: ignore[arg-type]
         assert bounds_of(plan) == ()
         assert why_no_bounds(plan.world, answers=plan.answers) == LATE_ANSWERS
-        with raises_pinned(InputError):
+        with refuses(InputError):
             audit(plan)
     assert bounds_of(Plan.of("ts-n", graph="paper", horizon=10, trials=3)) != ()

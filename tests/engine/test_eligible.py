@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Bernoulli, Results, simulate
@@ -277,7 +277,7 @@ def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None
     ids=str,
 )
 def test_bad_eligible_arms_are_refused(eligible: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         a_plan(eligible=eligible)
 
 
@@ -290,11 +290,11 @@ def test_given_arrays_are_copied() -> None:
 
 
 def test_policies_ratios_and_records_that_do_not_fit_are_refused() -> None:
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'ucb-lp' needs all arms in every round"):
         Plan.of("ucb-lp", graph="star", arms=4, horizon=20, trials=2, eligible=0.5)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="information ratios are not defined for eligible arms"):
         a_plan(eligible=0.5, ratios="bound")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         a_plan(record="eligible")
 
 
@@ -302,7 +302,7 @@ def test_bounds_and_audits_are_not_for_eligible_arms() -> None:
     plan = Plan.of("ts-n", graph="paper", horizon=5, trials=2, eligible=0.5)
     assert bounds_of(plan) == ()
     assert bounds_of(replace(plan, eligible=None)) != ()
-    with raises_pinned(InputError):
+    with refuses(InputError, match="no audit: only some arms are eligible in a round"):
         audit(plan)
 
 
@@ -310,5 +310,5 @@ def test_blocks_too_large_to_record_are_refused(monkeypatch: pytest.MonkeyPatch)
     from graphbandits.engine import loop
 
     monkeypatch.setattr(loop, "MAX_OBSERVATIONS", 100)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="a block of 5 trials, 15 rounds and 4 arms is too large to"):
         a_plan(eligible=0.5, record="eligible").run_shard("ts-n", Keys(4, 0, 5))

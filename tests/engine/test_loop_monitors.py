@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.made_up_results import same
-from helpers.messages import raises_pinned
 from helpers.stores import CHAIN, PRIOR
 
 from graphbandits import Bernoulli, Results, simulate
@@ -139,12 +139,12 @@ def test_methods_of_a_monitor_can_be_left_out() -> None:
 
 
 def test_wrong_monitors_are_refused() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         run(monitor=3)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         run(monitor=lambda policy, keys: "monitor")
     for parallel in ("processes", "fibres"):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             run(monitor=Log, parallel=parallel)
 
 

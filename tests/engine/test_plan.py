@@ -220,6 +220,7 @@ def test_other_objects_are_no_worlds(world: Any) -> None:
 def test_description_has_all_parameters_of_the_models() -> None:
     world = as_world("gaussian(noise=2)", 2, prior=[(1, 2), (3, 4)], means=[5, 6])
     normal = {"name": "normal", "noise": 2.0, "accuracy": "simulation"}
+    normal |= {"discount": 1.0, "half_life": None}
     assert describe_world(world, world.prior) == {
         "world": "Gaussian",
         "prior": normal | {"mean": [1.0, 3.0], "sd": [2.0, 4.0]},
@@ -230,7 +231,7 @@ def test_description_has_all_parameters_of_the_models() -> None:
     assert other == normal | {"noise": 1.0, "mean": [0.0, 0.0], "sd": [1.0, 1.0]}
 
 
-def test_description_of_bernoulli_arms_is_that_of_earlier_versions() -> None:
+def test_description_of_bernoulli_arms() -> None:
     world = Bernoulli(BetaBernoulli(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
     assert describe_world(world, world.prior) == {
         "world": "Bernoulli",

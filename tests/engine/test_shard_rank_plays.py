@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from typer.testing import CliRunner
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, open_study, simulate
@@ -81,5 +81,5 @@ def test_too_many_arms_are_not_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ranks_of_another_number_of_arms_are_refused() -> None:
     one = PolicyResult.from_trials(np.ones((2, 1)), np.ones(3, np.int64))
     wrong = {"a": PolicyResult(**vars(one) | {"rank_plays": np.ones(2, np.int64)})}
-    with raises_pinned(InputError):
+    with refuses(InputError):
         Results(np.array([1]), wrong, ("1", "2", "3"), {})

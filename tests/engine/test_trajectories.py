@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.stores import CHAIN, PRIOR, a_plan
 
 from graphbandits import Bernoulli, Results, simulate
@@ -199,7 +199,7 @@ def test_series_depends_on_the_trajectories_and_keeps_its_facts_without_them() -
 
 @pytest.mark.parametrize("record", ["action", ["actions", "rewards"], 3, [None]])
 def test_unknown_words_are_refused(record: object) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         check_record(record)  # type: ignore[arg-type]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         run(record=record)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.bad_input import refuses
 from helpers.experiment_files import SINGLE, SWEEP
-from helpers.messages import raises_pinned
 from typer.testing import CliRunner
 
 from graphbandits import open_study
@@ -170,7 +170,7 @@ def test_a_horizon_can_be_swept(place: Path) -> None:
     (place / "long.toml").write_text(text)
     experiment = load_experiment("long.toml")
     assert [cell.horizon for cell in experiment.plans()] == [10, 30]
-    with raises_pinned(InputError):
+    with refuses(InputError, match="this experiment has 2 simulations"):
         experiment.plan()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.report_pages import Page
 from helpers.stores import Point, run_study, sweep
 
@@ -186,7 +186,7 @@ def test_claims_and_published_means_of_missing_policies_are_left_out(tmp_path: P
 
 def test_study_without_trials_is_named_and_refused_if_alone(tmp_path: Path) -> None:
     run_study(tmp_path, "none", [Point(plan("ts-n"), there={"ts-n": [(0, 2)]})])
-    with raises_pinned(InputError):
+    with refuses(InputError, match="is complete yet"):
         write_pages(open_studies(tmp_path).select())
     run_study(tmp_path, "some", [Point(plan("ids-n"))])
     assert [entry.key for entry in entries(tmp_path)] == ["some"]
@@ -204,7 +204,7 @@ def test_studies_are_selected_by_key_and_keep_distinct_keys(tmp_path: Path) -> N
     keys = [entry.key for entry in entries(tmp_path)]
     assert keys == ["a-r", "a-r-2"]
     report_html(entries(tmp_path), title="both")
-    with raises_pinned(InputError):
+    with refuses(InputError, match="choose from a, a-r"):
         entries(tmp_path, ["b"])
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from scipy import stats
 
 from graphbandits import recommend, simulate
@@ -292,5 +292,5 @@ def test_ranking_on_the_karate_club_agrees_with_a_long_simulation() -> None:
     ids=repr,
 )
 def test_bad_input(given: dict[str, Any]) -> None:
-    with raises_pinned(GraphBanditsError):
+    with refuses(GraphBanditsError):
         recommend(**{"graph": "ring", "arms": 4, "horizon": 20} | given)

@@ -7,8 +7,8 @@ from typing import Any
 
 import networkx
 import pytest
+from helpers.bad_input import refuses
 from helpers.made_up_results import same
-from helpers.messages import raises_pinned
 from helpers.stores import Point, run_study, sweep
 
 from graphbandits import Study, run_experiment, simulate
@@ -102,16 +102,16 @@ def test_results_have_trajectories_on_request(study: Study) -> None:
 def test_missing_trials_policies_and_recordings_are_reported(study: Study, tmp_path: Path) -> None:
     star = {"graph": "star"}
     for how in ({}, {"trials": 5}, {"trials": "3"}):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             study.trajectories(star, policy="ids-n", **how)  # type: ignore[arg-type]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         study.trajectories(star, policy="ids")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         study.trajectories(star, policy="ts-n").table("regret")
     bare = run_study(tmp_path, "bare", [Point(Plan.of("ts-n", horizon=3, trials=2))])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.trajectories(policy="ts-n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.batches("actions")
 
 

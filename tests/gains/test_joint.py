@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.joint_gain_cases import (
     JOINT_POSTERIORS,
     WEIGHTS,
@@ -17,7 +18,6 @@ from helpers.joint_gain_cases import (
     state_of,
 )
 from helpers.joint_gain_oracle import exact_gain, exact_information
-from helpers.messages import raises_pinned
 from helpers.oracles import beliefs_by_quadrature
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -239,7 +239,7 @@ def test_rows_with_equal_support_and_different_certain_arms() -> None:
 def test_too_expensive_joint_gain_is_rejected_in_advance(name: str, graph: str, arms: int) -> None:
     policy = f"{name}(gain=joint)"
     check_joint(BetaBernoulli.of(arms - 1), as_process(graph, arms - 1))
-    with raises_pinned(InputError) as expected:
+    with refuses(InputError) as expected:
         check_joint(BetaBernoulli.of(arms), as_process(graph, arms))
     with pytest.raises(InputError, match=f"^{re.escape(str(expected.value))}$"):
         Agent(policy, arms=arms, graph=graph, seed=1)
@@ -257,7 +257,7 @@ def test_too_expensive_joint_gain_is_rejected_in_advance(name: str, graph: str, 
 
 def test_too_large_graph_is_rejected_immediately() -> None:
     arms = 3000
-    with raises_pinned(InputError):
+    with refuses(InputError):
         joint_gain_of([(1, 1)] * arms, UniformFeedback(0.5, arms))
 
 
@@ -265,14 +265,14 @@ def test_posterior_without_information_method_is_rejected() -> None:
     class Plain:
         arms = 3
 
-    with raises_pinned(InputError):
+    with refuses(InputError):
         check_joint(Plain(), as_process("empty", 3))  # type: ignore[arg-type]
 
 
 def test_too_many_joint_arms_are_rejected() -> None:
     posterior = BetaBernoulli.of(30)
     rows = np.array([[0, 30]]), np.arange(30), np.ones(30)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.information(posterior.init(1), *rows)
 
 
@@ -289,13 +289,13 @@ def test_graph_with_other_arms_or_trials_is_rejected() -> None:
     state = posterior.init(trials=4)
     two = DenseFeedback(np.tile(np.eye(3), (2, 1, 1)))
     for call in (joint_gain, lambda *given: sampled_gain(*given, samples=9, seed=1)):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             call(posterior, state, as_process("complete", 5).feedback)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             call(posterior, state, two)
-        with raises_pinned(InputError):
+        with refuses(InputError):
             call(posterior, state, UniformFeedback(np.array([0.1, 0.2]), 3))
-        with raises_pinned(InputError):
+        with refuses(InputError):
             call(posterior, state, "star")
 
 
@@ -312,13 +312,13 @@ def test_graph_with_other_arms_or_trials_is_rejected() -> None:
 )
 def test_rows_outside_the_arms_are_rejected(rows: tuple[Any, ...]) -> None:
     posterior = BetaBernoulli.of(3)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.information(posterior.init(trials=4), *rows)
 
 
 def test_many_arms_with_many_outcomes_are_rejected() -> None:
     check_joint(BetaBernoulli.of(300), as_process("ring", 300))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         check_joint(BetaBernoulli.of(600), process_with_many_outcomes(600))
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.graph_number_oracles import (
     by_cliques,
     cover_by_subsets,
     independence_by_subsets,
     random_matrix,
 )
-from helpers.messages import raises_pinned
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
@@ -33,7 +33,7 @@ def test_each_trial_has_its_clique_cover_number() -> None:
     assert clique_cover_numbers(DenseFeedback(stack)).tolist() == want
     assert clique_cover_numbers(DenseFeedback(stack[::-1])).tolist() == want[::-1]
     assert clique_cover_numbers(UniformFeedback([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         clique_cover_numbers(UniformFeedback(0.5, 3))
 
 
@@ -121,5 +121,5 @@ def test_sparse_and_dense_graphs_have_equal_independence_number() -> None:
     ids=["probabilities", "one graph per trial"],
 )
 def test_independence_number_of_probabilities_is_rejected(feedback) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         independence_number(feedback)

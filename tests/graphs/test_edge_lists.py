@@ -11,6 +11,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from helpers.bad_input import check_refusal, refuses
 from helpers.graph_files import (
     Named,
     assert_same_graph,
@@ -23,7 +24,6 @@ from helpers.graph_files import (
     number_cells,
     word_names,
 )
-from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -45,7 +45,7 @@ Write = Callable[[str, str | bytes], Path]
 
 def test_commas_in_edge_list_are_rejected(write: Write) -> None:
     message = error_message(write("edges.txt", "a b\nsource,target\n"))
-    check_message(message)
+    check_refusal(message)
     assert "edges.txt, line 2: " in message
     assert ".csv" in message
 
@@ -71,7 +71,7 @@ def test_commas_in_edge_list_are_rejected(write: Write) -> None:
 )
 def test_invalid_edge_list_is_rejected(write: Write, content: str, line: int | None) -> None:
     message = error_message(write("edges.txt", content))
-    check_message(message)
+    check_refusal(message)
     assert (f"edges.txt, line {line}: " in message) == (line is not None)
 
 
@@ -86,7 +86,7 @@ def test_inapplicable_options_of_edge_list_are_rejected(write: Write) -> None:
     for option in ("source", "target", "label"):
         assert f"has no option {option}=" in error_message(path, **{option: "x"})
     assert "without column names" in error_message(path, probability="weight")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_edge_list(path, directed="no")  # type: ignore[arg-type]
 
 
@@ -362,7 +362,7 @@ def test_edge_list_is_read(
 )
 def test_wrong_line_is_reported(write_edges: WriteEdges, content: str | bytes, line: int) -> None:
     path = write_edges(content)
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         from_edge_list(path)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
 
@@ -376,7 +376,7 @@ def test_reverse_edge_may_have_other_probability(write_edges: WriteEdges) -> Non
 @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", b"\xef\xbb\xbf", "  \t\r\n"])
 def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -> None:
     path = write_edges(content)
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         from_edge_list(path)
     assert str(path) in str(caught.value)
 
@@ -394,7 +394,7 @@ def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -
 )
 def test_file_that_is_not_text_is_rejected(write_edges: WriteEdges, content: bytes) -> None:
     path = write_edges(content)
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         from_edge_list(path)
     assert str(path) in str(caught.value)
 
@@ -415,7 +415,7 @@ def test_file_that_cannot_be_read_is_reported(
 def test_file_must_have_requested_number_of_arms(write_edges: WriteEdges) -> None:
     path = write_edges("a b\nb c\n")
     assert as_process(path, arms=3).arms == 3
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(f"file:{path}", arms=4)
 
 
@@ -463,5 +463,5 @@ def test_edge_list_round_trip(
 def test_file_with_commas_is_not_read_as_isolated_arms(tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("a b\nb,c\n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_edge_list(path)

@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.bad_input import check_refusal, refuses
 from helpers.graph_files import (
     GEPHI,
     Named,
@@ -30,7 +31,6 @@ from helpers.graph_files import (
     number_cells,
     word_names,
 )
-from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +99,7 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
 )
 def test_wrong_row_is_reported_with_line(write: Write, content: str | bytes, line: int) -> None:
     message = error_message(write("edges.csv", content))
-    check_message(message)
+    check_refusal(message)
     assert f"edges.csv, line {line}: " in message
 
 
@@ -128,13 +128,13 @@ def test_wrong_row_is_reported_with_line(write: Write, content: str | bytes, lin
 )
 def test_wrong_option_is_rejected(write: Write, content: str, options: dict[str, Any]) -> None:
     path = write("edges.csv", content)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_graph(path, **options)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf", "source,target\n", ",,\n"])
 def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
-    check_message(error_message(write("edges.csv", content)))
+    check_refusal(error_message(write("edges.csv", content)))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
 )
 def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int | None) -> None:
     message = error_message(write("graph.csv", content))
-    check_message(message)
+    check_refusal(message)
     assert (f"graph.csv, line {line}: " in message) == (line is not None)
 
 
@@ -198,14 +198,14 @@ def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int
 def test_wrong_data_frame_is_rejected(
     make: Callable[[Any], Any], columns: dict[str, list], row: int | None
 ) -> None:
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         as_process(make(columns))
     assert (f"row {row} " in str(caught.value)) == (row is not None)
 
 
 @pytest.mark.parametrize("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
 def test_invalid_data_frame_is_rejected(frame: object) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_frame(frame)
 
 
@@ -226,7 +226,7 @@ def test_invalid_data_frame_is_rejected(frame: object) -> None:
 def test_invalid_cells_of_data_frame_are_rejected(
     columns: dict[str, list], row: int | None
 ) -> None:
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         as_process(pd.DataFrame(columns))
     assert (f"row {row} " in str(caught.value)) == (row is not None)
 
@@ -234,9 +234,9 @@ def test_invalid_cells_of_data_frame_are_rejected(
 @pytest.mark.parametrize("cell", [3.0, "x", None, -1])
 def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
     frame = pd.DataFrame([[1, cell], [0, 1]], ["a", "b"], ["a", "b"])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(frame)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(frame.rename(index={"a": "c"}))
 
 
@@ -244,12 +244,12 @@ def test_column_of_probabilities_is_not_ignored(tmp_path: Path) -> None:
     """Otherwise all edges would silently be certain."""
     path = tmp_path / "edges.csv"
     path.write_text("from,to,strength,id\nann,bob,0.5,1\nbob,eve,1,0\n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         load_graph(path)
     assert not load_graph(path, probability="strength").deterministic
     assert load_graph(path, probability=None).deterministic
     frame = pd.read_csv(path)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_frame(frame)
     assert from_frame(frame[["from", "to", "id"]]).deterministic  # whole numbers are ids
     path.write_text("from,to,prob\nann,bob,0.5\n")
@@ -481,7 +481,7 @@ def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None
     rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
     file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
     if "x" in types:
-        with raises_pinned(InputError):
+        with refuses(InputError):
             from_csv(file)
         return
     found = from_csv(file)
@@ -491,7 +491,7 @@ def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None
 
 def test_large_list_with_header_is_rejected(folder: Path) -> None:
     large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_edge_list(GraphFile(folder / "a.txt", large.encode()))
 
 

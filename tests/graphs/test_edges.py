@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,12 +77,12 @@ def test_paper_graph_as_edges_text() -> None:
     ],
 )
 def test_invalid_edges_text_is_rejected(text: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(text)
 
 
 def test_more_arms_than_requested_are_rejected() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process("edges(1-4)", 3)
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -366,11 +366,11 @@ def test_rows_match_sort_of_all_edges(arms: int, edges: int) -> None:
 
 def test_first_wrong_edge_is_reported() -> None:
     source, target = [2, 0, 0, 2, 0, 2], [1, 1, 2, 1, 1, 1]
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the edge 2 -> 1 is given twice with different probabilities"):
         SparseFeedback.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.25, 0.25, 0.5])
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the edge 0 -> 1 is given twice with different probabilities"):
         SparseFeedback.from_edges(3, source, target, [0.5, 0.5, 0.5, 0.5, 0.25, 0.25])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         SparseFeedback.from_edges(2, [1, 1], [1, 0], 0.5)
 
 
@@ -387,7 +387,7 @@ def test_repeated_equal_edge_is_one_edge() -> None:
 
 @pytest.mark.parametrize("weights", [[0.5, 0.25], [0.0, 0.5], [0.5, 0.0]])
 def test_repeated_different_edge_is_rejected(weights: list[float]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the edge 0 -> 1 is given twice with different probabilities"):
         SparseFeedback.from_edges(2, [0, 0], [1, 1], weights)
 
 
@@ -398,7 +398,7 @@ def test_self_loop_below_one_is_rejected() -> None:
 
 @pytest.mark.parametrize(("source", "target"), [([0], [3]), ([-1], [0]), ([0, 3], [1, 1])])
 def test_edges_outside_the_arms_are_rejected(source: list[int], target: list[int]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         SparseFeedback.from_edges(3, source, target)
 
 
@@ -447,17 +447,17 @@ def test_uniform_is_deterministic_at_zero_and_one(r: float, sure: bool) -> None:
     ids=lambda matrix: str(np.shape(matrix) if isinstance(matrix, np.ndarray) else matrix),
 )
 def test_wrong_matrix_is_rejected(matrix: object) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         DenseFeedback(matrix)  # type: ignore[arg-type]
 
 
 def test_error_names_row_and_column() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match=r"feedback matrix: entries must be probabilities in \[0, 1\]"):
         DenseFeedback([[1, 2], [0, 1]])  # type: ignore[arg-type]
 
 
 def test_error_shows_wrong_diagonal_value_of_trial() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the diagonal of a feedback matrix must be 1"):
         DenseFeedback(np.stack([np.eye(2), np.diag([1.0, 0.5])]))
 
 
@@ -578,7 +578,7 @@ def test_observed_under_random_feedback_matches_closed_form() -> None:
 )
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 1)])
 def test_observed_rejects_other_shapes(feedback: Feedback, shape: tuple[int, ...]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         feedback.observed(np.full(shape, 0.25))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import check_refusal, refuses
 from helpers.graph_files import GRAPHML_BODY, array_bytes, error_message
-from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
     if not path.exists():
         os.mkfifo(path)
     assert "it is not a regular file" in error_message(path)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         read_bytes(path, "plug-in")
     link = tmp_path / "link.txt"
     link.symlink_to(path)
@@ -54,7 +54,7 @@ def test_too_large_unpacked_file_is_rejected(
     monkeypatch.setattr(readers, "MOST_UNPACKED", 3 << 20)
     content = b"source,target\n" + b"a,b\n" * (1 << 20)
     message = error_message(write(f"{name}.gz", gzip.compress(content)))
-    check_message(message)
+    check_refusal(message)
     assert "more than 3 MiB" in message
     two = gzip.compress(content[: 2 << 20]) * 2  # members that are small each
     assert "more than 3 MiB" in error_message(write(f"{name}.gz", two))
@@ -119,7 +119,7 @@ def test_binary_file_is_rejected(write: Write, name: str, content: bytes, reason
 @pytest.mark.parametrize("load", [from_csv, from_edge_list, from_graphml, from_npy, load_graph])
 def test_invalid_path_is_rejected(load: Callable[[Any], Fixed]) -> None:
     for path in [None, 3, [], b"edges.txt", object()]:
-        with raises_pinned(InputError):
+        with refuses(InputError):
             load(path)
 
 

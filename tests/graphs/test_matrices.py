@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from helpers.bad_input import check_refusal, refuses
 from helpers.graph_files import (
     Named,
     any_names,
@@ -23,7 +24,6 @@ from helpers.graph_files import (
     matrix_of,
     named_graphs,
 )
-from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,10 +52,10 @@ def test_sparse_matrix_with_too_many_arms_is_rejected(tmp_path: Path, arms: int)
     sp.save_npz(tmp_path / "graph.npz", matrix)
     assert (tmp_path / "graph.npz").stat().st_size < 2000
     message = error_message(tmp_path / "graph.npz")
-    check_message(message)
+    check_refusal(message)
     assert "at most 1000000000 arms" in message
     assert message.endswith(f" {arms}")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(matrix)
 
 
@@ -114,7 +114,7 @@ def test_archive_with_too_large_header_is_rejected(
     ],
 )
 def test_wrong_array_is_rejected(write: Write, tmp_path: Path, array: Any) -> None:
-    check_message(error_message(write("graph.npy", array_bytes(array, tmp_path))))
+    check_refusal(error_message(write("graph.npy", array_bytes(array, tmp_path))))
 
 
 def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_archive_with_one_array_is_read(tmp_path: Path) -> None:
         assert "a zip archive or an Excel file" in message
         assert message == error_message(tmp_path / name, source="a")  # which is not what is wrong
         assert "as CSV" in message
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_npy(tmp_path / "graph.npz")
 
 
@@ -206,12 +206,12 @@ def test_npy_header_with_too_large_shape_is_rejected(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_sparse_matrix_is_rejected(matrix: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(matrix)
 
 
 def test_number_of_names_of_sparse_matrix_must_match() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_sparse(sp.eye_array(2), ["a"])
 
 
@@ -239,13 +239,13 @@ MAKERS = {
 )
 def test_invalid_names_are_rejected(names: list[Any]) -> None:
     for make in MAKERS.values():
-        with raises_pinned(InputError):
+        with refuses(InputError):
             make(names)
 
 
 @pytest.mark.parametrize("names", ["ab", 5])
 def test_names_must_be_a_list(names: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_matrix(np.eye(2), names)
 
 
@@ -380,7 +380,7 @@ def test_matrix_of_one_arm() -> None:
 
 def test_names_of_matrix() -> None:
     assert from_matrix(DIRECTED, ("x", "y", "z")).names == ("x", "y", "z")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_matrix(DIRECTED, ("x", "y"))
 
 

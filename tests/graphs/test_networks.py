@@ -9,6 +9,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from helpers.bad_input import check_refusal, refuses
 from helpers.graph_files import (
     GRAPHML_BODY,
     GRAPHML_HEAD,
@@ -21,7 +22,6 @@ from helpers.graph_files import (
     networkx_of,
     xml_names,
 )
-from helpers.messages import check_message, raises_pinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +115,7 @@ def edge(ends: str, p: str = "", more: str = "") -> str:
 )
 def test_wrong_graphml_is_rejected(write: Write, content: str | bytes, line: int | None) -> None:
     message = error_message(write("graph.graphml", content))
-    check_message(message)
+    check_refusal(message)
     assert line is None or f"graph.graphml, line {line}: " in message
 
 
@@ -148,20 +148,20 @@ def test_xml_entity_expansion_is_rejected(write: Write) -> None:
 
 
 def test_blank_networkx_nodes_are_rejected() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(nx.DiGraph([("a", " ")]))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(nx.DiGraph([("a", "a ")]))
 
 
 def test_wrong_networkx_weights_are_reported() -> None:
     graph = nx.Graph([("a", "b", {"weight": 3})])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(graph)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_networkx(graph, probability="chance")
     parallel = nx.MultiGraph([("a", "b", {"weight": 0.5}), ("b", "a", {"weight": 0.25})])
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_process(parallel)
 
 
@@ -282,7 +282,7 @@ def test_yed_label_with_elements_is_read(write: Write) -> None:
     path = write("a.graphml", content)
     assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
     path = write("b.graphml", content.replace("Zoë", " "))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         from_graphml(path, label="label")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
-from helpers.messages import raises_pinned
 from helpers.process_matrices import DIRECTED, ONE_WAY, assert_frequency, trial_matrices
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,7 +95,7 @@ def test_sequence_rejects_other_rounds(process: Process, t: int) -> None:
     ],
 )
 def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feedback, ...]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         GivenSequence(feedbacks)
 
 
@@ -113,7 +113,7 @@ def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feed
 def test_names_must_be_unique(
     make: Callable[[tuple[str, ...]], Process], names: tuple[str, ...]
 ) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         make(names)
 
 
@@ -344,7 +344,7 @@ def test_arms_are_observed_with_the_drawn_rate() -> None:
     ids=str,
 )
 def test_wrong_random_feedback_is_rejected(parameters: dict[str, object]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         RandomFeedback(**({"arms": 3} | parameters))  # type: ignore[arg-type]
 
 
@@ -358,7 +358,7 @@ def test_wrong_revealed_graphs_are_rejected(arms: int, p: float) -> None:
 
 @pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
 def test_graph_known_is_before_after_or_never(graph: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="graph_known must be before, after or never, not 'later'"):
         build("graph", graph.format("later"))
 
 

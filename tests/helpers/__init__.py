@@ -6,4 +6,3 @@ TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 SRC = ROOT / "src"
 FIXTURES = TESTS / "fixtures"
-GOLDEN = TESTS / "golden"

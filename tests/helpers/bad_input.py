@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,13 +18,29 @@ from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.rng import Keys
 
 
+def check_refusal(message: str) -> None:
+    """Check the form of a message about bad input: a sentence in one line, without a traceback."""
+    line = message.removesuffix("\n")
+    assert len(line.splitlines()) == 1, line
+    assert len(line.split()) > 2, line
+    assert not re.search(r"Traceback|File \"|[\s:,;]$", line), line
+
+
+@contextmanager
+def refuses(
+    error: type[Exception] | tuple[type[Exception], ...], match: str | None = None
+) -> Iterator[pytest.ExceptionInfo[Exception]]:
+    """``pytest.raises`` that also checks the form of the message."""
+    with pytest.raises(error, match=match) as caught:
+        yield caught
+    check_refusal(str(caught.value))
+
+
 def refused(call: Callable[[], object], *words: str) -> str:
     """Return the message of a refused call: one line that contains all the words."""
-    with pytest.raises(GraphBanditsError) as caught:
+    with refuses(GraphBanditsError) as caught:
         call()
     message = str(caught.value)
-    assert message.strip()
-    assert len(message.splitlines()) == 1
     missing = [word for word in words if word not in message]
     assert not missing, f"{missing} not in: {message}"
     return message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,7 +21,6 @@ def split(line: str) -> list[str]:
 
 
 SIMULATE = split("simulate --policy ids-n --graph paper --horizon 3 --trials 2")
-IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 LINUX = sys.platform.startswith("linux")
 
 #: Wide enough to show every table without line breaks.

@@ -60,6 +60,14 @@ def chromium() -> Iterator[Any]:
         started.close()
 
 
+def errors_of(page: Any) -> list[str]:
+    """Return a list that collects the errors of a page; the hints of a browser do not count."""
+    errors: list[str] = []
+    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return errors
+
+
 class Served:
     """A service in a process of its own.
 
@@ -128,10 +136,8 @@ class Dashboard:
         self.context.add_init_script(WATCH)
         self.page = self.context.new_page()
         self.page.set_default_timeout(CHANGE * 1000.0)
-        self.complaints: list[str] = []
+        self.complaints = errors_of(self.page)
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", self._refuse)
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.show(place)

@@ -122,8 +122,10 @@ for policy in sys.argv[4:]:
     print(policy)
 
 with tempfile.TemporaryDirectory() as folder:
-    copy = Agent.load(agent.save(Path(folder, "agent.npz")))
-one, other = agent.decide(), copy.decide()
+    agent.save(Path(folder, "agent.db"))
+    copy = Agent(store=Path(folder, "agent.db"))
+    one, other = agent.decide(), copy.decide()
+    copy.disconnect()
 assert (one.arm, one.reveals) == (other.arm, other.reveals)
 assert abs(sum(one.pi.values()) - 1.0) <= 1e-9 and one.pi == other.pi
 """

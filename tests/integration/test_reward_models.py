@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import SRC
-from helpers.agents import facts
+from helpers.agents import facts, reopened
 from helpers.bad_input import refused
 from helpers.command_line import answer, read_json, refused_command
 from helpers.executor_tasks import alone, computed, tasks_of
@@ -237,7 +237,7 @@ def test_saved_agent_of_every_family_continues_bit_for_bit(family: str, tmp_path
         agent = Agent(policy, 3, GRAPH, seed=2, posterior=given.posterior, horizon=60)
         play(agent, given, 10)
         left_open = agent.decide()
-        other = Agent.load(agent.save(tmp_path / "agent.npz"))
+        other = reopened(agent, tmp_path)
         assert other.pending == (left_open.id,)
         for one in (agent, other):
             one.observe(left_open.id, {left_open.arm: given.rewards[0]})

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import reopened
 from helpers.bad_input import refused
 
 from graphbandits import Agent
@@ -157,7 +158,7 @@ def test_past_agent_can_be_saved_and_continued(tmp_path: Path) -> None:
     agent = agent_of(clock)
     clock.now += 60.0
     agent.learn({"ann": (3, 10)})
-    loaded = Agent.load(agent.at(START).save(tmp_path / "a.npz"))
+    loaded = reopened(agent.at(START), tmp_path)
     assert loaded.state["b"] == {"ann": 3.0, "bob": 2.0, "eve": 2.0}
     assert loaded.decide().arm in NAMES
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from helpers.messages import raises_pinned
+from helpers.agents import reopened
+from helpers.bad_input import refuses
 from helpers.small_runs import PLUGIN_SOURCE
 from helpers.valid_policies import UCB
 
@@ -23,7 +24,7 @@ def test_agent_stores_unusual_parameters_and_infinite_states(tmp_path: Path) -> 
     load_plugin(file)
     try:
         agent = Agent("edited(labels=[a, 'b c'], cap=inf)", arms=3, seed=1)
-        copy = Agent.load(agent.save(tmp_path / "agent.npz"))
+        copy = reopened(agent, tmp_path)
         assert copy.policy == agent.policy
         assert copy.policy.labels == ("a", "b c")  # type: ignore[attr-defined]
         assert copy.state == agent.state
@@ -45,7 +46,7 @@ def test_failed_update_does_not_change_state() -> None:
     before = agent.state
     decision = agent.decide()
     for _ in range(3):
-        with raises_pinned(PolicyError):
+        with refuses(PolicyError):
             agent.observe(decision, {decision.arm: 1})
     assert agent.state == before
     assert agent.pending == (decision.id,)
@@ -58,5 +59,5 @@ class HalfBeta(BetaBernoulli):
 def test_agent_keeps_class_of_given_posterior() -> None:
     agent = Agent("ts-n", arms=2, seed=1, prior=HalfBeta(np.array([1.0, 2.0]), np.ones(2)))
     assert type(agent.posterior) is HalfBeta
-    with raises_pinned(InputError):
-        agent.save("never.npz")
+    with refuses(InputError, match="HalfBeta"):
+        agent.save("never.db")

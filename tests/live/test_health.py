@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.agents import reopened
+from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
 from graphbandits import Agent, Health, InputError
@@ -401,35 +402,16 @@ def test_the_health_of_an_earlier_time_is_that_of_then() -> None:
     assert agent.at(clock.now).health() == agent.health()
 
 
-def test_after_load_the_test_starts_from_what_was_learned(tmp_path: Path) -> None:
+def test_a_saved_agent_has_the_same_report(tmp_path: Path) -> None:
     clock = Clock()
     agent = new(clock=clock)
     rounds(agent, 10, lambda arm: 0.5)
     left = agent.decide()
     agent.observe(left, {"ann": 1}, partial=True)
-    agent.save(tmp_path / "agent.npz")
-    loaded = Agent.load(tmp_path / "agent.npz", clock=clock)
-    loaded.observe(left.id, {"bob": 0})
-    found = loaded.health()
-    assert found.test is not None
-    assert (found.test.outcomes, found.outcomes) == (1, 32)
-    (bob,) = found.test.arms
-    a, b = loaded.state["a"]["bob"], loaded.state["b"]["bob"]
-    assert bob.posterior_mean == pytest.approx(a / (a + b), rel=1e-12)
-    by_arm = {answers.arm: answers.received for answers in found.answers}
-    assert by_arm == {"ann": 1, "bob": 1, "eve": 0}
-    assert loaded.health() == found
-
-
-def test_without_a_posterior_the_test_ends_with_its_entries(tmp_path: Path) -> None:
-    clock = Clock()
-    agent = new("exp3-ix", clock=clock)
-    agent.observe(agent.decide(), {"ann": 1})
-    clock.now += 10.0
-    agent.save(tmp_path / "agent.npz")
-    found = Agent.load(tmp_path / "agent.npz", clock=clock).health()
-    assert found.test is None
-    assert "not in the journal any more" in found.notes[0]
+    loaded = reopened(agent, tmp_path, clock=clock)
+    for one in (agent, loaded):
+        one.observe(left.id, {"bob": 0})
+    assert loaded.health() == agent.health()
 
 
 def test_health_does_not_change_the_agent(store_url: str) -> None:
@@ -573,7 +555,7 @@ def test_to_dict_has_json_values_and_every_attribute() -> None:
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 2.0, math.nan, math.inf, "0.1", None, True])
 def test_a_level_must_be_between_0_and_1(level: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         new().health(level)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.bad_input import refused
-from helpers.messages import raises_pinned
 
 from graphbandits import Agent, DecisionLog
 from graphbandits.errors import InputError, InputWarning
@@ -426,35 +425,44 @@ GOOD: dict[str, Any] = {"arm": "a", "probability": 0.5, "reward": 1}
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "words"),
     [
-        [],
-        [{"probability": 0.5, "reward": 1}],
-        [{"arm": "a", "reward": 1}],
-        [{"arm": "a", "probability": 0.5}],
-        [GOOD | {"arm": None}],
-        [GOOD | {"arm": 1}, GOOD],
-        [GOOD | {"arm": 1.5}],
-        [GOOD | {"reward": "much"}],
-        [GOOD | {"reward": float("inf")}],
-        [GOOD | {"pi": "{no json"}],
-        [GOOD | {"pi": [{"arm": "a"}]}],
-        [GOOD | {"pi": 3}],
-        [GOOD | {"pi": [{"arm": "a", "probability": 1}, {"arm": "a", "probability": 1}]}],
-        [GOOD | {"outcomes": {"a": 0}}],
-        [GOOD | {"time": "yesterday"}],
-        [GOOD | {"time": 5}, GOOD | {"time": 4}],
-        [GOOD | {"outcomes": [{"reward": 1}]}],
-        [GOOD | {"probability": "half"}],
-        [GOOD | {"number": "one"}],
-        [GOOD | {"outcomes": [{"arm": "b", "reward": 1, "weight": "much"}]}],
-        [GOOD | {"closed": {"time": "never"}}],
-        [GOOD | {"eligible": []}],
+        ([], "the log is empty"),
+        ([{"probability": 0.5, "reward": 1}], "no column 'arm'"),
+        ([{"arm": "a", "reward": 1}], "no column 'probability' or 'pi'"),
+        ([{"arm": "a", "probability": 0.5}], "no column 'reward' or 'outcomes'"),
+        ([GOOD | {"arm": None}], "row 1 of the log: 'arm': the name of an arm is missing"),
+        ([GOOD | {"arm": 1}, GOOD], "all strings or all integers"),
+        ([GOOD | {"arm": 1.5}], "row 1 of the log: 'arm': .* not 1.5"),
+        ([GOOD, GOOD | {"reward": "much"}], "row 2 of the log: 'reward': .* not 'much'"),
+        ([GOOD, GOOD | {"reward": math.inf}], "row 2 .*'outcomes': the reward of 'a' must be"),
+        ([GOOD | {"pi": "{no json"}], "row 1 of the log: 'pi': '{no json' is not JSON"),
+        ([GOOD | {"pi": [{"arm": "a"}]}], "'pi': an entry of a list has no 'probability'"),
+        ([GOOD | {"pi": 3}], "'pi': expected a mapping {arm: probability}, or a list .* not 3"),
+        ([GOOD | {"pi": 2 * [{"arm": "a", "probability": 1}]}], "'pi': an arm is given twice"),
+        ([GOOD | {"outcomes": {"a": 0}}], "'outcomes': an arm is given twice"),
+        ([GOOD | {"time": "yesterday"}], "row 1 of the log: 'time': .* not 'yesterday'"),
+        ([GOOD | {"time": 5}, GOOD | {"time": 4}], "the times of the decisions decrease"),
+        ([GOOD | {"time": 5}, GOOD], "some decisions have no time"),
+        ([GOOD | {"outcomes": [{"reward": 1}]}], "'outcomes': the name of an arm is missing"),
+        ([GOOD | {"probability": "half"}], "'probability': expected a number, not 'half'"),
+        ([GOOD | {"number": "one"}], "'number': expected a number, not 'one'"),
+        ([GOOD | {"number": 1.5}], "'number': expected a whole number from 0, not 1.5"),
+        ([GOOD | {"outcomes": [{"arm": "b", "reward": 1, "weight": "much"}]}], "not 'much'"),
+        ([GOOD | {"closed": {"time": "never"}}], "'closed': a time must be .* not 'never'"),
+        ([GOOD | {"eligible": []}], "'eligible': no arm is eligible"),
     ],
 )
-def test_invalid_rows_are_refused(rows: list[dict[str, Any]]) -> None:
-    with raises_pinned(InputError):
+def test_invalid_rows_are_refused(rows: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(InputError, match=words):
         DecisionLog.of(rows)
+
+
+def test_decisions_without_an_end_are_open() -> None:
+    closed = [None, False, True, {"time": 7, "reason": "expired"}]
+    log = DecisionLog.of([GOOD | {"closed": one, "time": 5} for one in closed])
+    ends = log.to_arrow()["closed"].to_pylist()
+    assert [end and end["reason"] for end in ends] == [None, None, "observed", "expired"]
 
 
 def test_invalid_data_is_refused(tmp_path: Path) -> None:

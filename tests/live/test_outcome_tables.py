@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.agents import reopened
 from helpers.bad_input import label, refused
 from pyarrow import csv, parquet
 
@@ -43,6 +44,7 @@ FORMS: dict[str, Callable[[Columns, Path], Any]] = {
     "pandas categories": lambda columns, place: pd.DataFrame(columns).astype({"arm": "category"}),
     "polars": lambda columns, place: pl.DataFrame(columns),
     "pyarrow": lambda columns, place: pa.table(columns),
+    "dicts": lambda columns, place: pa.table(columns).to_pylist(),
     "csv": to_csv,
     "tsv": to_tsv,
     "parquet": to_parquet,
@@ -161,7 +163,7 @@ def test_a_key_is_learned_once(tmp_path: Path) -> None:
     assert agent.learn({"ann": 1}, key="last year") == 1
     assert agent.learn({"ann": 1, "bob": 0}, key="last year") == 0
     assert agent.learn({"ann": 1}, key="this year") == 1
-    again = Agent.load(agent.save(tmp_path / "agent.npz"))
+    again = reopened(agent, tmp_path)
     assert again.learn({"ann": 1}, key="this year") == 0
     assert again.learn({"ann": 1}) == again.learn({"ann": 1}) == 1
     assert by_arm(again, "a") == [5.0, 3.0, 2.0]
@@ -193,10 +195,10 @@ def test_bad_tables_are_refused_and_change_nothing(
     form: str, columns: Columns, words: list[str], tmp_path: Path
 ) -> None:
     agent = agent_of()
-    before = agent.save(tmp_path / "agent.npz").read_bytes()
+    before = agent._state.digest()
     table = FORMS[form](columns, tmp_path)
     refused(lambda: agent.learn(table, key="bad"), *words)
-    assert agent.save(tmp_path / "agent.npz").read_bytes() == before
+    assert agent._state.digest() == before
     assert agent.learn({"ann": 1}, key="bad") == 1  # the key is free
 
 
@@ -229,7 +231,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         refused(lambda name=name: agent.learn(tmp_path / name), "cannot read", name)
     for name in ("notes.md", "table.xlsx", "table"):
         (tmp_path / name).write_text("arm,reward\nann,1\n")
-        refused(lambda name=name: agent.learn(tmp_path / name), ".csv or .parquet", name)
+        refused(lambda name=name: agent.learn(tmp_path / name), "must end in .parquet, .csv", name)
     (tmp_path / "text.parquet").write_text("arm,reward\nann,1\n")
     refused(lambda: agent.learn(tmp_path / "text.parquet"), "cannot read", "text.parquet")
     (tmp_path / "empty.csv").write_text("")

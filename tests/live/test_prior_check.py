@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import reopened
 from helpers.reward_families import FAMILIES
 from scipy.special import betaln
 from scipy.stats import norm
@@ -267,7 +268,7 @@ def test_warning_does_not_depend_on_saving(tmp_path: Path) -> None:
     agent, found = Agent("ts-n", ["x", "y"], "complete", seed=1, posterior=text), []
     for _ in range(60):
         found += feed(agent, 1)
-        agent = Agent.load(agent.save(tmp_path / "agent.npz"))
+        agent = reopened(agent, tmp_path)
     assert found == expected
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from helpers import postgres as helpers_postgres
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.postgres import PASSWORD, PostgresServer
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError
@@ -210,7 +210,7 @@ def test_the_password_is_in_no_message(postgres: PostgresServer) -> None:
     ],
 )
 def test_addresses_with_unescaped_characters_are_refused(rest: str) -> None:
-    with raises_pinned(GraphBanditsError) as caught:
+    with refuses(GraphBanditsError, match="an address of PostgreSQL has the form") as caught:
         open_store(f"postgresql://{rest}")
     assert "sec" not in str(caught.value)
     assert "ret" not in str(caught.value)
@@ -218,7 +218,7 @@ def test_addresses_with_unescaped_characters_are_refused(rest: str) -> None:
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="PostgreSQL needs psycopg: python -m pip install"):
         open_store("postgres://user@host/db")
 
 
@@ -248,7 +248,7 @@ def test_errors_of_the_server_say_what_to_do(name: str) -> None:
     errors = pytest.importorskip("psycopg").errors
     connection: Any = SimpleNamespace(raw=SimpleNamespace(closed=False))
     error = getattr(errors, name)("a reason\nin two lines")
-    with raises_pinned(StoreError):
+    with refuses(StoreError):
         raise Postgres("postgresql://user:password@host:5432,[::1]/db").explain(error, connection)
 
 

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers.privileges import unprivileged
 
 from graphbandits.errors import StoreError
 from graphbandits.live.journal import Entry, Snapshot
@@ -246,37 +246,13 @@ def test_a_full_disk_is_an_error_and_the_store_continues_after_it(tmp_path: Path
     assert "free space" in line
 
 
-@contextmanager
-def unprivileged() -> Iterator[None]:
-    """Drop the rights of root, for which every file is writable."""
-    if os.geteuid():
-        yield
-        return
-    os.setegid(65534)
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-
-
-@pytest.fixture
-def public_directory() -> Iterator[Path]:
-    """A directory that other accounts can reach, unlike tmp_path."""
-    with tempfile.TemporaryDirectory(prefix="pytest-0-") as name:
-        Path(name).chmod(0o777)
-        yield Path(name)
-        Path(name).chmod(0o777)
-
-
 def make_store(path: Path) -> None:
     with open_store(path) as store, store.create("agent") as journal:
         journal.append([entry(1)])
 
 
-def test_a_read_only_file_can_be_read(public_directory: Path) -> None:
-    path = public_directory / "agents.db"
+def test_a_read_only_file_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
     make_store(path)
     path.chmod(0o444)
     with unprivileged():
@@ -287,7 +263,7 @@ def test_a_read_only_file_can_be_read(public_directory: Path) -> None:
             journal.append([entry(2)])
         store.close()
     path.chmod(0o666)
-    for name in public_directory.glob("agents.db-*"):
+    for name in tmp_path.glob("agents.db-*"):
         name.chmod(0o666)
     with unprivileged():
         with journal.write() as last:
@@ -296,25 +272,26 @@ def test_a_read_only_file_can_be_read(public_directory: Path) -> None:
         store.close()
 
 
-def test_a_file_in_a_read_only_directory(public_directory: Path) -> None:
+def test_a_file_in_a_read_only_directory(tmp_path: Path) -> None:
     """SQLite needs further files next to it."""
-    path = public_directory / "agents.db"
+    path = tmp_path / "agents.db"
     make_store(path)
     path.chmod(0o444)
-    public_directory.chmod(0o555)
+    tmp_path.chmod(0o555)
     with unprivileged(), pytest.raises(StoreError, match=r"make the file.* and the directory writ"):
         open_store(path)
-    public_directory.chmod(0o777)
+    tmp_path.chmod(0o777)
     with unprivileged():
         assert open_store(path).agents() == ["agent"]
 
 
-def test_a_file_without_rights(public_directory: Path) -> None:
-    path = public_directory / "agents.db"
+def test_a_file_without_rights(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
     make_store(path)
     path.chmod(0o000)
-    public_directory.chmod(0o555)
+    tmp_path.chmod(0o555)
     with unprivileged():
-        for place in (path, public_directory / "new.db"):
+        for place in (path, tmp_path / "new.db"):
             with pytest.raises(StoreError, match="its files cannot be opened"):
                 open_store(place)
+    tmp_path.chmod(0o777)

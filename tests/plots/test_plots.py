@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.figures import Paired, made
-from helpers.messages import raises_pinned
 
 from graphbandits import Results
 from graphbandits.errors import InputError
@@ -73,6 +73,6 @@ def paired(*differences: Difference, trials: int = 3) -> Paired:
 )
 def test_invalid_input_is_refused(results: Results, call, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         call(results)
     assert list(tmp_path.iterdir()) == []

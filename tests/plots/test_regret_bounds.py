@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from matplotlib.text import Annotation
 
 from graphbandits import Results
@@ -111,5 +111,5 @@ def test_figure_without_bounds_is_unchanged(plan: Plan, results: Results, tmp_pa
 
 
 def test_bounds_of_other_rounds_are_refused(results: Results) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the bound 'Corollary 1' is for other rounds than the 60 that"):
         regret_figure(results, bounds=[corollary_1(2, LOG5, [1, 2, 60])])

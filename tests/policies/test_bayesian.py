@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.agents import whole_pi
+from helpers.bad_input import refuses
 from helpers.decision_checks import Game
 from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
 from helpers.joint_gain_oracle import exact_gain
-from helpers.messages import raises_pinned
 from helpers.oracles import exact_beliefs, p1_bruteforce
 from helpers.other_rewards import GaussianWorld, TwoNormals
 from helpers.proposals import POSTERIORS, proposal
@@ -171,7 +171,7 @@ def test_joint_gain_changes_decisions() -> None:
 
 @pytest.mark.parametrize("wrong", ["exact", "1", "true", "none"])
 def test_wrong_gain_is_rejected(wrong: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_policy(f"idsn-lp(gain={wrong})")
 
 
@@ -257,7 +257,7 @@ def test_posterior_policies_pass_weights_to_the_posterior(text: str) -> None:
     class Unweighted(BetaBernoulli):
         weighted: ClassVar[bool] = False
 
-    with raises_pinned(InputError):
+    with refuses(InputError, match="'Unweighted' cannot use an observation of weight 4"):
         learned(Unweighted.of(2), [0.25], [4.0])
 
 
@@ -268,6 +268,6 @@ def test_plugin_without_declaration_refuses_weights() -> None:
     zero = np.zeros(1, np.int64)
     seen = Observations(zero, zero, np.ones(1), np.array([2.0]))
     event = Event(1, Keys(1), problem, process.feedback, np.array([[1.0, 0.0]]), zero, seen)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="'Recorder' cannot use an observation of weight 2"):
         update_state(policy, policy.init(problem, Keys(1)), event)
     assert policy.events == []

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.bad_input import refuses
 from helpers.decision_checks import Game
-from helpers.messages import raises_pinned
 from helpers.policy_names import INDEX_POLICIES
 
 from graphbandits._types import Floats
@@ -78,7 +78,7 @@ def test_mean_of_a_small_weight_is_its_reward() -> None:
     "text", ["ucb-tuned", "ucb-lp", "exp3-set", "exp3-ix", "exp3-g", "exp3-res"]
 )
 def test_policies_that_cannot_use_weights_refuse_them(text: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         learned(text, [0.5, 1.0], [2.0, 1.0])
     for name, array in learned(text, [1.0, 0.0], [1.0, 1.0]).items():
         np.testing.assert_array_equal(array, learned(text, [1.0, 0.0], None)[name])
@@ -86,5 +86,5 @@ def test_policies_that_cannot_use_weights_refuse_them(text: str) -> None:
 
 @pytest.mark.parametrize("weight", [[0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0], [1.0]])
 def test_invalid_weights_are_refused(weight: list[float]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         learned("ucb-n", [0.5, 1.0], weight)

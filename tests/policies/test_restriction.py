@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 
@@ -288,7 +288,7 @@ def test_policies_for_all_arms_are_refused_with_alternatives() -> None:
     policy = as_policy("ucb-lp")
     graphs = GraphInfo(as_process("star", 4))
     problem = Problem(BetaBernoulli.of(4), 100, policy.needs, graphs)
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'ucb-lp' needs all arms in every round"):
         check_restrictable(policy, problem)
 
 
@@ -318,7 +318,7 @@ class Strange(UCB):
     "form", ["pairs", "squares", "last axis", "no trials", "fewer", "name", "fails"]
 )
 def test_states_that_cannot_be_restricted_are_refused(form: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         check_restrictable(Strange(form), Problem(BetaBernoulli.of(4)))
 
 
@@ -354,7 +354,7 @@ class InTuples:
     ids=["object", "grid", "tuples"],
 )
 def test_posteriors_whose_arms_cannot_be_selected_are_refused(posterior: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         select_arms(posterior, [0])
 
 
@@ -374,7 +374,7 @@ def test_posteriors_whose_arms_cannot_be_selected_are_refused(posterior: Any) ->
 def test_bad_eligible_arms_are_refused(eligible: Any) -> None:
     policy = as_policy("uniform")
     problem = Problem(BetaBernoulli(A, B))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         decide(policy, {}, View(2, KEYS, problem, DenseFeedback(WEIGHTS), eligible))
 
 
@@ -383,7 +383,7 @@ def test_a_state_of_another_number_of_arms_is_refused() -> None:
     problem = Problem(BetaBernoulli(A, B))
     state = BetaBernoulli.of(4).init(4)
     view = View(2, KEYS, problem, DenseFeedback(WEIGHTS), np.ones((1, ARMS), bool))
-    with raises_pinned(InputError):
+    with refuses(InputError, match=r"policy 'ts-n': state\['a'\] has the shape \(4, 4\)"):
         list(restricted(policy, state, view))
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.other_rewards import (
     GaussianWorld,
     OtherSupport,
@@ -120,7 +120,7 @@ def test_wider_range_than_the_rewards_is_accepted() -> None:
 @pytest.mark.parametrize("text", SCALED)
 def test_unbounded_rewards_are_refused_in_one_sentence(text: str) -> None:
     world = GaussianWorld(TwoNormals())
-    with raises_pinned(NeedsError) as caught:
+    with refuses(NeedsError) as caught:
         Plan.of(text, world, "complete", horizon=10, trials=2)
     message = str(caught.value)
     assert message.startswith(f"policy '{text}' needs rewards in a bounded interval, but these ")
@@ -136,9 +136,9 @@ def test_unbounded_rewards_are_refused_in_one_sentence(text: str) -> None:
 
 def test_counts_are_refused_without_a_range() -> None:
     posterior = OtherSupport(np.ones(2), np.ones(2), rewards=COUNT)
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'ucb1' needs rewards in a bounded interval"):
         Agent("ucb1", prior=posterior, graph="empty", arms=2, seed=1)
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'ucb1' needs rewards in a bounded interval"):
         unbounded = OtherSupport(np.ones(2), np.ones(2), rewards=Support(-1.0, np.inf))
         Agent("ucb1", prior=unbounded, graph="empty", arms=2, seed=1)
     Agent("ucb1(reward_range=[0, 100])", prior=posterior, graph="empty", arms=2, seed=1)
@@ -146,7 +146,7 @@ def test_counts_are_refused_without_a_range() -> None:
 
 def test_run_without_a_plan_is_refused_as_well() -> None:
     """``run_block`` does not check the problem, but the policy has no scale."""
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'exp3-ix' needs rewards in a bounded interval"):
         plays("exp3-ix", GaussianWorld(TwoNormals()), graph="complete")
 
 
@@ -156,12 +156,12 @@ def test_reward_outside_the_stated_range_is_an_error(text: str) -> None:
         f"{text}(reward_range=[0, 5])", 2, "complete", prior=TwoNormals(), horizon=50, seed=1
     )
     first = agent.decide()
-    with raises_pinned(InputError) as caught:
+    with refuses(InputError) as caught:
         agent.observe(first, {first.arm: 5.5})
     assert "5.5" in str(caught.value)
     assert "[0, 5]" in str(caught.value)
     assert agent.pending == (first.id,)  # the decision stays open
-    with raises_pinned(InputError):
+    with refuses(InputError):
         agent.observe(first, {first.arm: -0.25})
     agent.observe(first, {first.arm: 5.0})
 
@@ -171,17 +171,23 @@ def test_rewards_outside_the_declared_support_are_an_error() -> None:
     policy: Any = as_policy("ucb-n")
     posterior = OtherSupport(np.ones(3), np.ones(3), rewards=interval(0, 1))
     seen = Observations(np.array([0, 0]), np.array([0, 2]), np.array([0.5, 1.25]))
-    with raises_pinned(InputError):
+    with refuses(
+        InputError, match=r"policy 'ucb-n': the reward 1\.25 is outside the range \[0, 1\]"
+    ):
         policy.scaled(seen, Problem(posterior, None, policy.needs))
 
 
 def test_range_that_does_not_include_the_support_is_refused_before_the_run() -> None:
-    with raises_pinned(InputError):
+    with refuses(
+        InputError, match=r"ucb1: reward_range=\[0\.5, 1\] does not include all rewards of the"
+    ):
         Plan.of("ucb1(reward_range=[0.5, 1])", graph="paper", horizon=5, trials=1)
-    with raises_pinned(InputError):
+    with refuses(
+        InputError, match=r"exp3-ix: reward_range=\[0, 0\.5\] does not include all rewards of"
+    ):
         Agent("exp3-ix(reward_range=[0, 0.5])", arms=2, seed=1)
     world = eighths(1.0, 4.0, 5)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         Plan.of("kl-ucb(reward_range=[0, 4])", world, "paper", horizon=5, trials=1)
     Plan.of("kl-ucb(reward_range=[0, 6])", world, "paper", horizon=5, trials=1)
 
@@ -204,7 +210,7 @@ def test_range_that_does_not_include_the_support_is_refused_before_the_run() -> 
     ],
 )
 def test_invalid_scales_are_refused(text: str) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         as_policy(text)
 
 
@@ -217,7 +223,7 @@ def test_text_forms_and_positional_parameters_are_unchanged() -> None:
     assert as_policy("exp3-set(0.3)") == as_policy("exp3-set(eta=0.3)")
     kind: Any = type(as_policy("exp3-g"))
     assert kind(0.1, 0.3) == as_policy("exp3-g(gamma=0.1, eta=0.3)")
-    with raises_pinned(InputError):
+    with refuses(InputError, match=r"cannot read the parameter of policy 'ucb1\(3\)'"):
         as_policy("ucb1(3)")
 
 
@@ -233,7 +239,7 @@ def test_saved_totals_are_checked_against_the_scale(text: str) -> None:
     policy.check_state(state, problem)
     for change in (1.1, -1.1):
         wrong = {**state, "total": state["total"] + change}
-        with raises_pinned(InputError):
+        with refuses(InputError):
             policy.check_state(wrong, problem)
 
 
@@ -274,10 +280,10 @@ class WrongDeclaration(NeedsBinary):
 
 def test_plugins_declare_the_rewards_that_they_accept() -> None:
     world = eighths(0.0, 1.0, 3)
-    with raises_pinned(NeedsError):
+    with refuses(NeedsError, match="policy 'NeedsBinary' needs each reward to be 0 or 1"):
         Plan.of(NeedsBinary(), world, "empty", horizon=3, trials=1)
     Plan.of(NeedsBinary(), graph="empty", arms=3, horizon=3, trials=1)
-    with raises_pinned(InputError):
+    with refuses(InputError, match="policy 'WrongDeclaration'"):
         as_policy(WrongDeclaration())
     for accepted in (world, GaussianWorld(TwoNormals())):
         simulate(Undeclared(), accepted, "empty", horizon=3, trials=2, progress=False)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.oracles import beliefs_by_quadrature, entropy, exact_beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -357,12 +357,12 @@ def test_invalid_observation_changes_nothing(
     posterior = BetaBernoulli.of(3)
     state = posterior.init(trials=2)
     seen = Observations(np.array(trial), np.array(arm), np.array(reward, float))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.update(state, seen)
     assert (state["a"] == 1.0).all()
     assert (state["b"] == 1.0).all()
     whole = {name: array.astype(np.int64) for name, array in state.items()}
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.update(whole, Observations(np.array([0]), np.array([0]), np.array([1.0])))
 
 
@@ -389,7 +389,7 @@ def test_invalid_observation_changes_nothing(
 def test_invalid_rows_are_rejected(change: dict[str, np.ndarray]) -> None:
     posterior = BetaBernoulli.of(20)
     rows = {"start": np.array([[0, 2]]), "arm": np.array([0, 1]), "chance": np.ones(2)} | change
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.information(posterior.init(trials=2), **rows)
 
 
@@ -440,7 +440,7 @@ def test_invalid_weighted_observations_are_refused(
     posterior = BetaBernoulli.of(2)
     state = posterior.init(1)
     seen = Observations(np.array(trial), np.array(arm), np.array(reward), np.array(weight))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         posterior.update(state, seen)
     for name, array in posterior.init(1).items():  # unchanged
         np.testing.assert_array_equal(state[name], array)

@@ -10,14 +10,15 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.accuracy_checks import assert_accurate
 from helpers.accuracy_mutants import EASY, MUTANTS, Mutant, distribution_by_recurrence, replace
-from helpers.wide_range_cases import live_cases, read_fixture
-from helpers.wide_range_oracle import wide_beliefs
+from helpers.wide_range_cases import Case, live_cases, read_fixture
+from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
 from scipy.special import betainc
 
 import graphbandits.posteriors
@@ -27,17 +28,23 @@ pytestmark = pytest.mark.mutant
 
 TESTS = Path(__file__).parents[1]
 ASKED = sorted({EASY, *((case, accuracy) for m in MUTANTS for case, accuracy, _ in m.breaks)})
-#: Posteriors with their truths: those of the fixture, and with v the easy one, the live ones that
-#: mutants name, and those that show v.
-WHOLE = {EASY[0], *(case for m in MUTANTS for case, _, quantity in m.breaks if quantity == "v")}
-KNOWN = {case.name: (case, truth) for case, truth in read_fixture()}
-KNOWN |= {
-    case.name: (case, wide_beliefs(case.params))
-    for case in [*(case for case, _ in KNOWN.values() if case.name in WHOLE), *live_cases()]
-    if case.name in {name for name, _ in ASKED}
-}
 each_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 Question = tuple[str, str]  # name of a posterior, setting
+
+
+@cache
+def known() -> dict[str, tuple[Case, WideBeliefs]]:
+    """Return posteriors with their truths, by name: those of the fixture, and live ones.
+
+    The easy one, and those that show v, are computed with v.
+    """
+    whole = {EASY[0], *(case for m in MUTANTS for case, _, quantity in m.breaks if quantity == "v")}
+    found = {case.name: (case, truth) for case, truth in read_fixture()}
+    cases = [*(case for case, _ in found.values() if case.name in whole), *live_cases()]
+    asked = {name for name, _ in ASKED}
+    return found | {
+        case.name: (case, wide_beliefs(case.params)) for case in cases if case.name in asked
+    }
 
 
 def answers(
@@ -56,7 +63,7 @@ def answers(
     given = {
         "mutant": mutant.name if mutant else None,
         "unchecked": unchecked,
-        "questions": [(accuracy, KNOWN[case][0].params) for case, accuracy in asked],
+        "questions": [(accuracy, known()[case][0].params) for case, accuracy in asked],
     }
     done = subprocess.run(
         [sys.executable, TESTS / "helpers" / "uncompiled_beliefs.py"],
@@ -78,7 +85,7 @@ def answers(
 def assert_question_accurate(got: Beliefs | str, question: Question) -> None:
     name, accuracy = question
     assert isinstance(got, Beliefs), (got, name)
-    assert_accurate(got, *KNOWN[name], accuracy)
+    assert_accurate(got, *known()[name], accuracy)
 
 
 @pytest.fixture(scope="module")

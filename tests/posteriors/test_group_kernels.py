@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.wide_range_oracle import wide_beliefs
 
 from graphbandits.errors import InputError
@@ -163,7 +163,7 @@ def test_too_many_distinct_posteriors_are_rejected(
 ) -> None:
     monkeypatch.setitem(beta_bernoulli.MOST_DISTINCT, accuracy, 10)
     a = 1.0 + np.arange(11) / 7
-    with raises_pinned(InputError):
+    with refuses(InputError):
         beliefs(a, np.ones(11), accuracy)
     assert beliefs(a[:10], np.ones(10), accuracy).alpha.sum() == pytest.approx(1.0)
     # those that cannot be best do not count

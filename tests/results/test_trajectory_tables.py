@@ -8,7 +8,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 
 from graphbandits import Results, simulate
 from graphbandits.engine import Trajectories
@@ -79,19 +79,19 @@ def test_batches_have_the_same_rows(
 
 def test_unknown_trials_policies_and_tables_are_refused(results: Results) -> None:
     for how in ({"trials": 6}, {"trials": [0, -1]}, {"trials": 0.5}):
-        with raises_pinned(InputError):
+        with refuses(InputError):
             results.trajectories("ts-n", **how)  # type: ignore[arg-type]
-    with raises_pinned(InputError):
+    with refuses(InputError):
         results.trajectories("ts")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         results.trajectories("ts-n").batches("action")
     bare = simulate("ts-n", horizon=2, trials=2)
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.trajectories("ts-n")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         bare.to_pandas("actions")
     played = simulate("ts-n", horizon=2, trials=2, record="actions")
-    with raises_pinned(InputError):
+    with refuses(InputError):
         played.trajectories("ts-n").table("observations")
 
 
@@ -107,5 +107,5 @@ def test_trajectories_of_other_trials_or_arms_are_refused(results: Results) -> N
         Trajectories(observations=replace(seen, arm=seen.arm - np.int32(1))),
     )
     for one in wrong:
-        with raises_pinned(InputError):
+        with refuses(InputError):
             replace(results, policies={"ts-n": replace(results["ts-n"], trajectories=one)})

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 
 from graphbandits import Agent
 from graphbandits.errors import ConflictError, InputError, NotFoundError, StoreError
@@ -84,7 +84,7 @@ def test_only_so_many_agents_are_kept(place: str, monkeypatch: pytest.MonkeyPatc
 
 def test_unknown_agents(agents: Agents) -> None:
     for name in ("bannre", "", "x" * 300, "\0"):
-        with raises_pinned(NotFoundError):
+        with refuses(NotFoundError):
             agents.get(name)
     assert agents.names() == ["banner"]
 
@@ -96,7 +96,7 @@ def test_the_store_is_opened_when_it_is_there(
     place = tmp_path / "later.db"
     agents = Agents(str(place))
     for _ in range(2):
-        with raises_pinned(StoreError):
+        with refuses(StoreError):
             agents.names()
         assert not agents.opened
         assert not place.exists()
@@ -218,7 +218,7 @@ def test_the_same_settings_open_the_agent(agents: Agents) -> None:
         {"expires": 5},
     ]
     for change in changes:
-        with raises_pinned(ConflictError):
+        with refuses(ConflictError):
             agents.create(request | change)
     assert agents.names() == ["banner"]
 
@@ -289,7 +289,7 @@ def test_concurrent_creation_makes_one_agent(place: str) -> None:
     ids=lambda one: repr(one)[:90],
 )
 def test_bad_requests_create_nothing(agents: Agents, request_: dict[str, Any]) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         agents.create(request_)
     assert agents.names() == ["banner"]
 

@@ -138,12 +138,13 @@ def stats(dashboard: Dashboard) -> dict[str, str]:
 # Files --------------------------------------------------------------------------------------------
 
 
-def test_the_vendored_file_is_the_released_one() -> None:
-    text = (STATIC / "vendor" / "README.md").read_text()
-    stated = re.search("^[0-9a-f]{64}$", text, re.MULTILINE)
-    assert stated is not None
-    content = (STATIC / "vendor" / "htm-preact-standalone.js").read_bytes()
-    assert hashlib.sha256(content).hexdigest() == stated[0]
+def test_the_vendored_files_are_the_released_ones() -> None:
+    vendor = STATIC / "vendor"
+    text = (vendor / "README.md").read_text()
+    stated = {name: sha for sha, name in re.findall(r"^([0-9a-f]{64})  (\S+)$", text, re.MULTILINE)}
+    assert stated.keys() == {one.name for one in vendor.iterdir() if one.suffix in (".js", ".css")}
+    for name, sha in stated.items():
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == sha
 
 
 class Tags(HTMLParser):
@@ -269,7 +270,9 @@ class TestAgent:
         opened.page.evaluate("window.same = true")
         made = agent.decide()
         with service(place, port=served.port):
-            opened.page.get_by_role("button", name="Connect now").click()
+            # unless the page has already connected by itself
+            connect = opened.page.get_by_role("button", name="Connect now")
+            connect.or_(opened.page.locator(".stream .kind.decide")).click()
             opened.page.locator(".stream .kind.decide").wait_for()
             opened.page.get_by_text("Live", exact=True).wait_for()
             assert made.arm in opened.texts(".stream .entry")[0]
@@ -295,7 +298,7 @@ class TestAgent:
             assert str(details.get_attribute("href")).endswith(last["id"])
             opened.page.reload()
         newest = served.get(f"{path}/history", last=1)["entries"][0]
-        opened.page.get_by_role("link", name="Log").click()
+        opened.page.get_by_role("link", name="Log", exact=True).click()
         row = opened.panel("Journal").locator("tbody tr").first
         row.get_by_text(f"{newest['number']:,}", exact=True).wait_for()
 
@@ -323,7 +326,7 @@ class TestAgent:
         opened.wait(f"document.querySelectorAll('.words p').length === {len(lines)}")
         assert opened.texts(".words p") == lines
         # the overview explains the same decision, in fewer words
-        opened.page.get_by_role("link", name="Overview").click()
+        opened.page.get_by_role("link", name="Overview", exact=True).click()
         opened.panel(f"Why {made['arm']}?").locator(".lead").wait_for()
         lead = text.splitlines()[0].split(" (ids-n, ")[0] + "."
         assert opened.texts(".words .lead") == [lead]
@@ -377,7 +380,7 @@ class TestAgent:
         opened.page.get_by_text("there are no probabilities of being the best").wait_for()
         opened.page.locator(".words .lead").wait_for()
         assert opened.page.locator(".frontier").count() == 0
-        opened.page.get_by_role("link", name="Trend").click()
+        opened.page.get_by_role("link", name="Trend", exact=True).click()
         opened.page.get_by_text("There is no trend.").wait_for()
 
     def test_the_trend_has_the_numbers_of_the_service(
@@ -394,7 +397,38 @@ class TestAgent:
             found = {int(number(row[0])): number(row[2]) for row in rows[1:]}
             known = {n: v for n, v in zip(trend["decision"], trend[key], strict=True) if v}
             assert found == pytest.approx(known, rel=0.01)
-            assert chart.locator("path.curve").get_attribute("d").count("L") == len(known) - 1
+            drawn = chart.locator(".plot").evaluate("(one) => one.plot.data")
+            assert drawn == [trend["decision"], trend[key]]
+
+    def test_a_chart_is_read_by_pointer_and_keyboard_and_zoomed(
+        self, dashboard: Open, served: Served
+    ) -> None:
+        path = new_agent(served, "charted")
+        served.post(f"{path}/decisions", {"n": 12})
+        trend = served.get(f"{path}/trend")
+        opened = dashboard("#/agents/charted/trend")
+        chart = opened.page.locator("figure.chart").first
+        shown, plot = chart.locator("output"), chart.locator(".plot-box")
+        box = chart.locator(".u-over").bounding_box()
+        width, middle = box["width"], box["y"] + box["height"] / 2
+        opened.page.mouse.move(box["x"] + 4 / 11 * width, middle)
+        value, _, label = shown.inner_text().partition(": ")
+        assert value == "decision 5"
+        assert number(label) == pytest.approx(trend["cumulative"][4], rel=0.01)
+        plot.press("ArrowLeft")
+        assert shown.inner_text().startswith("decision 4: ")
+        # a drag zooms, a new decision keeps the zoom, a double click shows everything
+        limits = "document.querySelector('.plot').plot.scales.x"
+        opened.page.mouse.down()
+        opened.page.mouse.move(box["x"] + 8 / 11 * width, middle, steps=5)
+        opened.page.mouse.up()
+        zoomed = opened.page.evaluate(f"[{limits}.min, {limits}.max]")
+        assert zoomed == pytest.approx([5.0, 9.0], abs=0.1)
+        served.post(f"{path}/decisions", {})
+        opened.wait("document.querySelector('.plot').plot.data[0].length === 13")
+        assert opened.page.evaluate(f"[{limits}.min, {limits}.max]") == zoomed
+        chart.locator(".u-over").dblclick()
+        assert opened.page.evaluate(f"[{limits}.min, {limits}.max]") == [1, 13]
 
     def test_open_decisions_have_their_missing_arms_and_can_be_closed(
         self, dashboard: Open, served: Served
@@ -597,7 +631,7 @@ class TestActions:
     ) -> None:
         path = new_agent(served, "pausing")
         opened = dashboard("#/agents/pausing?arm=bob")
-        pause = opened.page.locator(".arm-panel").get_by_role("button", name="Pause")
+        pause = opened.page.get_by_role("button", name="Pause bob", exact=True)
         pause.click()
         dialog = opened.page.get_by_role("dialog", name="Pause bob?")
         dialog.wait_for()
@@ -608,6 +642,7 @@ class TestActions:
         assert served.get(path)["agent"]["paused"] == []
         # Enter on the first button is no, too
         opened.page.keyboard.press("Enter")
+        dialog.wait_for()
         opened.page.keyboard.press("Enter")
         dialog.wait_for(state="hidden")
         assert served.get(path)["agent"]["paused"] == []
@@ -615,7 +650,7 @@ class TestActions:
         opened.page.get_by_role("button", name="Pause the arm").click()
         opened.page.locator(".arm-panel .badge.paused").wait_for()
         assert served.get(path)["agent"]["paused"] == ["bob"]
-        opened.page.locator(".arm-panel").get_by_role("button", name="Resume").click()
+        opened.page.get_by_role("button", name="Resume bob", exact=True).click()
         opened.page.get_by_role("button", name="Resume the arm").click()
         opened.page.locator(".arm-panel .badge.paused").wait_for(state="detached")
         assert served.get(path)["agent"]["paused"] == []

@@ -577,14 +577,6 @@ def test_files_may_be_kept_by_the_browser_but_are_checked() -> None:
         assert secure(asked(limited(), path=path)) == SECURE
 
 
-def test_a_page_may_have_its_own_policy() -> None:
-    limits = limited(policies={"/docs": "default-src 'none'"})
-    own = SECURE | {"content-security-policy": "default-src 'none'"}
-    assert secure(asked(limits, path="/docs")) == own
-    for path in ("/", "/docs/", "/docsx", "/doc"):
-        assert secure(asked(limits, path=path)) == SECURE
-
-
 # --- streams ------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from helpers.messages import check_message, raises_pinned
+from helpers.bad_input import check_refusal, refuses
 from helpers.mutant_policies import AtRandom
 from helpers.valid_policies import UCB, VALID_POLICIES, temporarily_registered
 
@@ -59,7 +59,7 @@ def test_valid_policies_need_no_exemption(cls: type, monkeypatch) -> None:
 
 
 def test_unknown_kind_is_rejected() -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         contract("polices")
 
 
@@ -125,7 +125,7 @@ def test_unneeded_exemption_fails() -> None:
     assert "remove 'degenerate' from its exemptions (one arm is no bandit)" in verdict.why
     with (
         temporarily_registered("policy", [Anxious]),
-        raises_pinned(ContractViolation),
+        refuses(ContractViolation),
     ):
         next(c for c in cases("policy", Anxious()) if c.check.name == "degenerate").require()
 
@@ -134,7 +134,7 @@ def test_unneeded_exemption_fails() -> None:
 def test_invalid_exemptions_fail_the_form_check(cls: type) -> None:
     verdict = verdicts(cls, {"form"})["form"]
     assert verdict.outcome == "failed"
-    check_message(verdict.why)
+    check_refusal(verdict.why)
 
 
 @dataclass(frozen=True)

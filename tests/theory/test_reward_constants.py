@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from helpers.other_rewards import OtherSupport, TwoNormals
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ def test_invalid_constant_is_refused(constant: Any) -> None:
     class WrongConstant(OtherSupport):
         sub_gaussian: Any = constant
 
-    with raises_pinned(InputError):
+    with refuses(InputError):
         reward_scale(WrongConstant(np.ones(2), np.ones(2), rewards=REAL))
 
 

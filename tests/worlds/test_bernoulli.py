@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.messages import raises_pinned
+from helpers.bad_input import refuses
 from scipy.stats import beta, kstest
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
@@ -76,7 +76,7 @@ def test_outcomes_have_the_fixed_means() -> None:
     ],
 )
 def test_invalid_fixed_means_are_rejected(wrong: Any) -> None:
-    with raises_pinned(InputError):
+    with refuses(InputError):
         Bernoulli(PRIOR, fixed=wrong)
 
 

@@ -58,7 +58,7 @@ def serve(
     ] = False,
     plugin: options.Plugin = None,
 ) -> None:
-    """Serve the agents of a store over HTTP, with a dashboard and a page of the API.
+    """Serve the agents of a store over HTTP, with a dashboard.
 
     Example: graphbandits serve campaign.db
     """
@@ -90,5 +90,5 @@ def serve(
     announce_compilation()
     shown = f"[{host}]" if ":" in host else host
     print_line(f"Serving the agents of {place} at http://{shown}:{port} (Ctrl-C stops it).")
-    print_line(f"Dashboard: http://{shown}:{port}/   API: http://{shown}:{port}/docs")
+    print_line(f"Dashboard: http://{shown}:{port}/   API: http://{shown}:{port}/openapi.json")
     run(settings, access_log=access_log)

@@ -1,6 +1,5 @@
 """Feedback graphs: one-round feedback, graph processes, named graphs, readers and graph numbers."""
 
-from graphbandits._old_words import renamed_names
 from graphbandits.graphs.edges import edges_text
 from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.graph_info import GraphInfo
@@ -65,7 +64,3 @@ __all__ = [
     "make_process",
     "to_networkx",
 ]
-
-__getattr__ = renamed_names(
-    __name__, {"Dense": "DenseFeedback", "Sparse": "SparseFeedback", "Uniform": "UniformFeedback"}
-)

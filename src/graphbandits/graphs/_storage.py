@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits._old_words import PARAMETERS, translate_keys, translate_text
 from graphbandits.errors import InputError
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.loaders import as_process
@@ -53,8 +52,6 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
-            # keep the stored form, and its hash, of earlier versions
-            if "later" not in field.metadata or getattr(value, field.name) != field.default
         }
         return {"kind": _KIND_NAMES[type(value)], "fields": fields}
     if isinstance(value, tuple):
@@ -69,8 +66,7 @@ def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if isinstance(config, dict) and "array" in config:
         return arrays[config["array"]]
     if isinstance(config, dict):
-        stored = translate_keys(config["fields"])
-        fields = {name: unpack(value, arrays) for name, value in stored.items()}
+        fields = {name: unpack(value, arrays) for name, value in config["fields"].items()}
         return _KINDS[config["kind"]](**fields)
     if isinstance(config, list):
         return tuple(unpack(item, arrays) for item in config)
@@ -94,7 +90,7 @@ def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
     4
     """
     if "text" in config:
-        return as_process(translate_text(config["text"]), config["arms"])
+        return as_process(config["text"], config["arms"])
     process: Process = unpack(config, arrays)
     return process
 
@@ -112,10 +108,6 @@ def fingerprint(process: Process) -> str | None:
         config = pack(process, arrays)
     except InputError:
         return None
-    fields = config["fields"]
-    for old, new in PARAMETERS.items():
-        if new in fields:  # keep the hash of earlier versions
-            fields[old] = fields.pop(new)
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])

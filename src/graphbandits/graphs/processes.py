@@ -8,7 +8,7 @@ is drawn after the play. In ``deterministic`` processes all probabilities are 0 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import ClassVar, Protocol
 
@@ -25,7 +25,6 @@ from graphbandits.graphs.feedback import (
     inherit_docstrings,
     subgraph,
 )
-from graphbandits.registry import LATER
 from graphbandits.rng import Keys, Stream
 
 #: Most arms of a random graph that all trials share.
@@ -184,7 +183,7 @@ class RevealedErdosRenyi:
     directed: bool = False
     shared: bool = False
     names: tuple[str, ...] | None = None
-    graph_known: str = field(default="before", metadata=LATER)
+    graph_known: str = "before"
     deterministic: ClassVar[bool] = True
     rounds: ClassVar[None] = None
 
@@ -242,7 +241,7 @@ class RandomFeedback:
     high: float = 1.0
     shared: bool = False
     names: tuple[str, ...] | None = None
-    graph_known: str = field(default="before", metadata=LATER)
+    graph_known: str = "before"
 
     def __post_init__(self) -> None:
         self.__dict__.update(arms=check_integer(self.arms, "arms"))

@@ -117,7 +117,7 @@ class _Rows:
     def _stored_graph(self, key: str) -> int:
         if key not in self._graph_index:
             data = self._get(key)
-            process = unpack_graph(data, len(self._arms))[0]
+            process = unpack_graph(data)[0]
             self._graph_index[key] = self._add_graph(process, data)
         return self._graph_index[key]
 

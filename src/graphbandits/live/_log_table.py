@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from graphbandits.live._packing import unpack_graph
 from graphbandits.posteriors import Arm
 from graphbandits.rng import Keys
 
-#: Version of the metadata of a log.
+#: Number of the format of the metadata of a log.
 FORMAT = 1
 #: Key of the metadata in the schema of the table.
 KEY = b"graphbandits"
@@ -107,15 +108,21 @@ class Origin:
     def from_json(cls, data: bytes) -> Origin:
         """Restore the metadata."""
         meta = json.loads(data)
-        if meta.pop("format") > FORMAT:
-            raise InputError("it was written by a newer version of graphbandits: update it")
+        if (number := meta.pop("format")) != FORMAT:
+            raise InputError(
+                f"it has format {number}, and this version of graphbandits reads format {FORMAT}: "
+                "use the version that wrote it"
+            )
         meta["arms"] = tuple(meta["arms"])
         meta["retired"] = {int(arm): int(made) for arm, made in meta["retired"]}
         return cls(**meta)
 
     def get(self, key: str) -> bytes:
         """Return a stored object."""
-        return base64.b64decode(self.objects[key])
+        data = base64.b64decode(self.objects[key])
+        if hashlib.sha256(data).hexdigest() != key:
+            raise InputError(f"its object {key} is damaged")
+        return data
 
     @property
     def keys(self) -> Keys:
@@ -125,10 +132,7 @@ class Origin:
     @cached_property
     def processes(self) -> list[Process | None]:
         """The graphs."""
-        return [
-            None if key is None else unpack_graph(self.get(key), len(self.arms))[0]
-            for key in self.graphs
-        ]
+        return [None if key is None else unpack_graph(self.get(key))[0] for key in self.graphs]
 
 
 def log_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import os
@@ -13,13 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice, takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
 from graphbandits.errors import (
-    MOST_ROUNDS,
     ConflictError,
     GraphBanditsError,
     InputError,
@@ -33,7 +32,6 @@ from graphbandits.errors import (
 )
 from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.named import recipe_text
-from graphbandits.live import saved_files
 from graphbandits.live._packing import pack_graph
 from graphbandits.live._times import MOST_SECONDS, timestamp
 from graphbandits.live.deciding import Request, as_decision, make_decisions
@@ -48,6 +46,7 @@ from graphbandits.live.journal import (
     PastJournal,
     Snapshot,
     StoredRequest,
+    copy_objects,
 )
 from graphbandits.live.outcome_tables import read_outcomes
 from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
     from graphbandits.live.store import AgentStore
 
 T = TypeVar("T")
+R = TypeVar("R", HealthRecord, TrendRecord)
 #: A snapshot is written after this many entries, or more if a snapshot is large.
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
@@ -82,6 +82,8 @@ SNAPSHOT_BYTES = 200
 MOST_KEY = 200
 #: Attempts to load an agent while other processes remove entries.
 MOST_ATTEMPTS = 5
+#: Entries that are copied at a time.
+MOST_COPIED = 500
 
 
 class Agent:
@@ -557,32 +559,39 @@ class Agent:
         """
         level = check_level(level)
         with self._lock:
-            for _ in range(MOST_ATTEMPTS):
-                with suppress(MissingEntriesError):  # another process has removed old entries
-                    return self._health_record().report(self._now(), level)
-                self._health = None
-            return self._health_record().report(self._now(), level)
+            return _retried(self._health_record).report(self._now(), level)
 
     def _health_record(self) -> HealthRecord:
-        """Return the record of the health after all entries so far."""
+        known, self._health = self._health, None  # if the next line is interrupted
+        self._health = self._extended(HealthRecord, known)
+        return self._health
+
+    def _trend_record(self) -> TrendRecord:
+        known, self._trend = self._trend, None  # if the next line is interrupted
+        self._trend = self._extended(TrendRecord, known)
+        return self._trend
+
+    def _extended(self, kind: type[R], known: R | None) -> R:
+        """Return a record after all entries so far; ``known`` is continued if it is valid."""
         state, first = self._current(), self._journal.first()
-        known = self._health if self._is_valid(self._health) else None
-        if known is None:
+        if known is None or not self._is_valid(known):
             base = self._journal.oldest_snapshot()
             if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
-                known = HealthRecord(state.shadow())
+                start = state.shadow()
+                start.policy_state = {
+                    name: np.array(array) for name, array in state.policy_state.items()
+                }
             else:
-                known = HealthRecord(self._replayed(first - 1), first)
-        self._health = None  # if the next line is interrupted
+                start = self._base_state(base)
+            known = kind(start, first)
         entries = self._journal.entries(known.last[0])
-        known.add((one for one in entries if one.number <= state.number), self._get)
-        self._health = known
+        known.add(takewhile(lambda one: one.number <= state.number, entries), self._get)
         return known
 
-    def _is_valid(self, record: HealthRecord | TrendRecord | None) -> bool:
+    def _is_valid(self, record: HealthRecord | TrendRecord) -> bool:
         """Return whether a record can be continued with further entries of the journal."""
-        if record is None or self._store is None:
-            return record is not None
+        if self._store is None:
+            return True
         # as in _catch_up: old entries were removed, or the store is another copy
         last = next(self._journal.entries(record.last[0] - 1), None)
         same = last is not None and record.last == (last.number, last.time)
@@ -619,34 +628,7 @@ class Agent:
         """
         most = check_integer(points, "points")
         with self._lock:
-            return self._trend_record().to_dict(most)
-
-    def _trend_record(self) -> TrendRecord:
-        """Return the record of the decisions after all entries so far."""
-        for _ in range(MOST_ATTEMPTS):
-            with suppress(MissingEntriesError):  # another process has removed old entries
-                return self._extended_trend()
-            self._trend = None
-        return self._extended_trend()
-
-    def _extended_trend(self) -> TrendRecord:
-        state, first = self._current(), self._journal.first()
-        known = self._trend if self._is_valid(self._trend) else None
-        if known is None:
-            base = self._journal.oldest_snapshot()
-            if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
-                start = state.shadow()
-                start.policy_state = {
-                    name: np.array(array) for name, array in state.policy_state.items()
-                }
-            else:
-                start = self._base_state(base)
-            known = TrendRecord(start, first)
-        self._trend = None  # if the next line is interrupted
-        entries = self._journal.entries(known.last[0])
-        known.add(takewhile(lambda one: one.number <= state.number, entries), self._get)
-        self._trend = known
-        return known
+            return _retried(self._trend_record).to_dict(most)
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
         """Return statistics of the arms whose names contain a text, the most relevant ones first.
@@ -679,7 +661,7 @@ class Agent:
         from graphbandits.live.overview import arm_rows, search_arms
 
         with self._lock:
-            state, counts = self._current(), self._trend_record().counts
+            state, counts = self._current(), _retried(self._trend_record).counts
             beliefs = self._known_beliefs(state)
             found = search_arms(state, counts, beliefs, search)
             return arm_rows(state, counts, beliefs, found[:most]), len(found)
@@ -714,7 +696,7 @@ class Agent:
         from graphbandits.live.overview import part_of_graph
 
         with self._lock:
-            state, counts = self._current(), self._trend_record().counts
+            state, counts = self._current(), _retried(self._trend_record).counts
             chosen = state.setup.numbers_of(around, "around")[:most]
             return part_of_graph(state, counts, self._known_beliefs(state), chosen, most)
 
@@ -823,8 +805,7 @@ class Agent:
             entry = self._made(id_)
             if entry.kind != "decide" or not entry.number:
                 raise InputError(
-                    f"decision {id_} cannot be explained: its entry was removed from the journal, "
-                    "or the agent was loaded from a file after it"
+                    f"decision {id_} cannot be explained: its entry was removed from the journal"
                 )
             number = entry.decision or 0
             made = [
@@ -966,8 +947,8 @@ class Agent:
                 what = removed if start > 1 else f"the agent was created at {_utc(first)}"
                 raise InputError(f"{what}: choose a later time than {_utc(moment)}")
             journal = PastJournal(self._journal, state.number)
-            past = self._of_journal(journal, state, lambda: moment, self.name)
-            past._start = getattr(self, "_start", state.setup)
+            past = self._without_state(journal, lambda: moment, self.name)
+            past._state, past._start = state, getattr(self, "_start", state.setup)
             return past
 
     # Decisions ------------------------------------------------------------------------------------
@@ -1552,52 +1533,55 @@ class Agent:
 
     # Storage --------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> Path:
-        """Save the agent to a file (.npz of NumPy, without pickle): its state, not its history.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Copy the agent with its journal to a store: ``Agent(store=path)`` opens the copy.
+
+        The copy continues bit for bit, and is independent of the agent. The store may have other
+        agents. Either the whole agent is stored, or nothing.
 
         Parameters
         ----------
         path : str or Path
-            The file. A saved agent, or another zip archive, is replaced; any other file is not.
-
-        Returns
-        -------
-        Path
-            The file.
+            File of SQLite, which is created if it does not exist, or the address of a PostgreSQL
+            database.
 
         Raises
         ------
         InputError
-            If the file cannot be written, or if the policy or the prior is not registered.
+            If the store has an agent of this name, if ``path`` is not a store, or if the policy or
+            the prior is not registered.
+        StoreError
+            If the store cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
+        >>> agent.observe(agent.decide(), {"ann": 1})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     agent.save(f"{folder}/agent.db")
+        ...     Agent(store=f"{folder}/agent.db").state == agent.state
+        True
         """
+        from graphbandits.live.store import open_store
+
         with self._lock:
-            return saved_files.save(self._current(), Path(path))
-
-    @classmethod
-    def load(cls, path: str | Path, clock: Callable[[], float] = time.time) -> Agent:
-        """Load a saved agent. It continues as the original one would, bit for bit.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        clock : callable, default=time.time
-            Function that returns the time in seconds since 1970.
-
-        Returns
-        -------
-        Agent
-            The agent, in memory.
-
-        Raises
-        ------
-        InputError
-            If the file is missing, damaged or too new, or if its policy is not registered.
-        """
-        state = saved_files.load(Path(path))
-        journal = MemoryJournal(state.number)
-        journal.add_snapshot(Snapshot(state.number, state.pack(journal.put_object)))
-        return cls._of_journal(journal, state, clock, "default")
+            journal, state = self._journal, copy.copy(self._current())
+            base = self._base_state(journal.oldest_snapshot())
+            state.pack(_hash_only)  # an agent that cannot be stored creates no file
+            before = journal.first() - 1
+            with open_store(path) as store, store.create(self.name, before) as target:
+                if base.created:
+                    copy_objects([base.created], journal, target)
+                else:
+                    base.created = base.setup.pack(target.put_object) | {"expires": base.lifetime}
+                state.created = base.created
+                target.add_snapshot(Snapshot(base.number, base.pack(target.put_object)))
+                entries = journal.entries(before)
+                while part := list(islice(entries, MOST_COPIED)):
+                    copy_objects([one.body for one in part], journal, target)
+                    target.append(part)
+                target.add_snapshot(Snapshot(state.number, state.pack(target.put_object)))
 
     @classmethod
     def _of_store(cls, store: AgentStore, name: str) -> Agent:
@@ -1605,15 +1589,6 @@ class Agent:
         agent = cls._without_state(store.journal(name), time.time, name)
         agent._store = store
         agent._load_newest()
-        return agent
-
-    @classmethod
-    def _of_journal(
-        cls, journal: Journal, state: AgentState, clock: Callable[[], float], name: str
-    ) -> Agent:
-        """Return an agent without a store; ``state`` is that after the last entry."""
-        agent = cls._without_state(journal, clock, name)
-        agent._state, agent._start = state, state.setup
         return agent
 
     @classmethod
@@ -1812,10 +1787,7 @@ class Agent:
 
     def _load_newest(self) -> AgentState:
         """Load the newest snapshot, and apply the entries after it."""
-        for _ in range(MOST_ATTEMPTS):
-            with suppress(MissingEntriesError):  # another process has removed old entries
-                return self._load_once()
-        return self._load_once()
+        return _retried(self._load_once)
 
     def _load_once(self) -> AgentState:
         snapshot = self._journal.newest_snapshot()
@@ -1878,13 +1850,21 @@ class Agent:
         for entry in self._journal.of_decision(number_in(id_)):
             if entry.body.get("id") == id_:
                 return entry
-        if found := self._state.find(id_):  # its entry was removed, or it is from a saved file
+        if found := self._state.find(id_):  # its entry was removed
             return found.as_entry()
         where = f"the agent '{self.name}'" + (f" in {self._place}" if self._store else "")
         raise NotFoundError(
             f"unknown decision {short_repr(id_)}: {where} has not made it, or its record was "
             "removed; use the id of the decision, from the agent that made it"
         )
+
+
+def _retried(call: Callable[[], T]) -> T:
+    """Call a function that reads the journal, again if another process has removed old entries."""
+    for _ in range(MOST_ATTEMPTS):
+        with suppress(MissingEntriesError):
+            return call()
+    return call()
 
 
 def _new_setup(given: dict[str, Any]) -> Setup:
@@ -1982,8 +1962,6 @@ def _id_of(decision: object) -> str:
     """Return the id of a decision that a user has given."""
     if isinstance(decision, Decision):
         return decision.id
-    if type(decision) is int and 0 < decision <= MOST_ROUNDS:
-        return str(decision)  # the id of a decision in a file of version 0.8 or earlier
     if not isinstance(decision, str):
         raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")
     return decision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -246,17 +246,11 @@ class Journal(Protocol):
 
 
 class MemoryJournal:
-    """Journal in memory, for an agent without a store. It ends with the process.
+    """Journal in memory, for an agent without a store. It ends with the process."""
 
-    Parameters
-    ----------
-    removed : int, default=0
-        Number of earlier entries that the journal does not have.
-    """
-
-    def __init__(self, removed: int = 0) -> None:
+    def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._removed = removed
+        self._removed = 0
         self._by_decision: dict[int, list[Entry]] = {}
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}
@@ -339,7 +333,7 @@ class MemoryJournal:
         self._entries = self._entries[gone:]
         self._removed += gone
         self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
-        used = {one.body.get(name) for one in self._entries for name in ("graph", "among")}
+        used = {key for one in self._entries for key in _object_keys(one.body)}
         self._objects = {
             key: data
             for key, data in self._objects.items()
@@ -421,23 +415,18 @@ class PastJournal:
     def close(self) -> None:
         self._journal.close()
 
-    def write(self) -> NoReturn:
+    def write(self, *_: object, **__: object) -> NoReturn:
         raise InputError("a past state cannot be changed: use the agent itself, not agent.at(...)")
 
-    def append(self, entries: Sequence[Entry]) -> NoReturn:
-        self.write()
+    append = add_snapshot = put_object = put_request = forget = compact = write
 
-    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> NoReturn:
-        self.write()
 
-    def put_object(self, data: bytes) -> NoReturn:
-        self.write()
+def copy_objects(bodies: Iterable[dict[str, Any]], source: Journal, target: Journal) -> None:
+    """Copy the objects to which the bodies of entries refer."""
+    for key in {key for body in bodies for key in _object_keys(body)}:
+        target.put_object(source.get_object(key))
 
-    def put_request(self, key: str, request: StoredRequest, time: float) -> NoReturn:
-        self.write()
 
-    def forget(self, base: Snapshot) -> NoReturn:
-        self.write()
-
-    def compact(self) -> NoReturn:
-        self.write()
+def _object_keys(body: dict[str, Any]) -> set[str]:
+    names = ("graph", "among", "arms", "prior")
+    return {key for name in names if isinstance(key := body.get(name), str)}

@@ -328,7 +328,7 @@ class DecisionLog:
         Returns
         -------
         DecisionLog
-            The log. Decisions are closed, unless the column ``closed`` is null.
+            The log. Decisions are closed, unless the column ``closed`` is null or false.
 
         Raises
         ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, short_repr
+from graphbandits.live._log_import import columns_of, read_table
 from graphbandits.live.outcomes import checked_outcomes
 from graphbandits.live.setup import Setup
 from graphbandits.posteriors._capabilities import check_evidence
@@ -102,38 +104,19 @@ def _count(count: Any) -> float:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
-    """Return the columns of a data frame, a pyarrow table, or a file."""
+    """Return the columns of a data frame, a pyarrow table, a list of dicts, or a file."""
     if isinstance(table, str | os.PathLike):
-        table = _read_file(Path(table))
-    if hasattr(table, "column_names") and hasattr(table, "to_pydict"):  # pyarrow
-        found: dict[str, list[Any]] = table.to_pydict()
-        return found
-    if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas, polars
-        names = [str(name) for name in table.columns]
-        if len(set(names)) < len(names):
-            raise InputError(f"two columns have the same name: {', '.join(names)}")
-        return {str(name): table[name].to_list() for name in table.columns}
-    raise InputError(
-        "outcomes must be a mapping {arm: reward}, a data frame, a pyarrow table, or the path of a "
-        f"CSV or Parquet file, not {short_repr(table)}"
-    )
+        table = read_table(Path(table), "outcomes")
+    found = columns_of(table, "outcomes must be a mapping {arm: reward},")
+    return found | {
+        name: list(map(_number, found[name]))
+        for name in ("reward", "total", "count")
+        if name in found
+    }
 
 
-def _read_file(path: Path) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return parquet.read_table(path)
-        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
-            tab = "\t" if path.suffix.lower() == ".tsv" else ","
-            # names of arms that look like numbers are names
-            options = csv.ConvertOptions(column_types={"arm": pa.string()})
-            return csv.read_csv(
-                path, parse_options=csv.ParseOptions(delimiter=tab), convert_options=options
-            )
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"cannot read the outcomes in {path}: {reason}") from None
-    raise InputError(f"cannot read the outcomes in {path}: its name must end in .csv or .parquet")
+def _number(cell: Any) -> Any:
+    """Return the number in a cell of a CSV file; what is no number is refused later."""
+    with suppress(ValueError):
+        return float(cell) if isinstance(cell, str) else cell
+    return cell

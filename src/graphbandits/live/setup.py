@@ -420,12 +420,6 @@ class Setup:
                 f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
                 "agent would have a different policy"
             )
-        if type(self.posterior) not in registered("posterior").values():
-            raise InputError(
-                f"the prior class {type(self.posterior).__name__} is not registered, and therefore "
-                "a saved agent could not load it: decorate the class with "
-                "@register('posterior', 'its-name')"
-            )
         numbered = self.arms == tuple(range(len(self.arms)))
         return {
             "policy": text,
@@ -442,25 +436,11 @@ class Setup:
         """Restore a setup from the result of :meth:`pack`; ``get`` returns a stored object."""
         posterior: Posterior = unpack_plugin(*unpack_npz(get(meta["prior"])))
         arms = meta["arms"]
-        given, count = names_and_number(unpack_json(get(arms)) if isinstance(arms, str) else arms)
-        if count != posterior.arms:  # before it allocates memory
-            raise InputError(
-                f"it is damaged: it has {short_repr(count)} arms, but its prior has "
-                f"{posterior.arms}"
-            )
-        process, text = unpack_graph(get(meta["graph"]), posterior.arms)
-        if process.arms != posterior.arms:
-            raise InputError(
-                f"it is damaged: its graph has {process.arms} arms, but its prior has "
-                f"{posterior.arms}"
-            )
-        names = given if given is not None else tuple(range(posterior.arms))
-        if len(set(names)) != len(names):
-            raise InputError("it is damaged: two arms have the same name")
+        names = tuple(unpack_json(get(arms)) if isinstance(arms, str) else range(arms))
+        process, text = unpack_graph(get(meta["graph"]))
         keys = Keys(meta["seed"], meta["trial"])
         policy = as_policy(meta["policy"])
-        horizon = None if meta["horizon"] is None else check_horizon(meta["horizon"])
-        return cls(policy, names, posterior, process, text, horizon, keys).checked()
+        return cls(policy, names, posterior, process, text, meta["horizon"], keys).checked()
 
 
 def extended_state(before: State, fresh: State, name: str) -> State:

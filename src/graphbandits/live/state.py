@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import heapq
-import math
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,12 +15,8 @@ from graphbandits._io import from_npz, to_npz
 from graphbandits._types import Floats, Ints, State
 from graphbandits.engine.loop import draw_graph, learn_state, update_state
 from graphbandits.errors import (
-    MOST_ROUNDS,
     InputError,
     StoreError,
-    check_integer,
-    check_positive,
-    short_repr,
 )
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs._storage import Arrays
@@ -32,14 +26,10 @@ from graphbandits.live.prior_check import PriorCheck
 from graphbandits.live.setup import Setup, extended_state
 from graphbandits.policies import Event, Policy
 from graphbandits.policies.base import check_saved
-from graphbandits.posteriors import Observations, Posterior, is_discounted
-from graphbandits.posteriors.base import StateChecked, check_weights
+from graphbandits.posteriors import Observations, is_discounted
+from graphbandits.posteriors.base import check_weights
 from graphbandits.posteriors.discounting import with_time
-from graphbandits.posteriors.support import REAL, reward_support
 from graphbandits.registry import name_of
-
-#: Version of the format of snapshots and saved agents.
-FORMAT = 2
 
 #: Number of outcomes that a replay learns together.
 MOST_TOGETHER = 100_000
@@ -188,7 +178,7 @@ class AgentState:
     def graph(self, key: str, get: Callable[[str], bytes]) -> Process:
         """Return a stored graph; those of recent decisions are kept in memory."""
         if key not in self._graphs:
-            self.keep_graph(key, unpack_graph(get(key), len(self.setup.arms))[0])
+            self.keep_graph(key, unpack_graph(get(key))[0])
         return self._graphs[key]
 
     def keep_graph(self, key: str, process: Process) -> None:
@@ -445,7 +435,6 @@ class AgentState:
                 [one.number, one.id, one.arm, one.time, one.expires, key, one.round, seen]
             )
         meta |= {
-            "format": FORMAT,
             "number": self.number,
             "time": self.time,
             "decisions": self.decisions,
@@ -458,41 +447,29 @@ class AgentState:
             "created": self.created,
             "graph_since": self.graph_since,
             "prior_check": [check.count, check.done],
-            "has_nan": [name for name, value in self.policy_state.items() if _has_nan(value)],
         }
-        return to_npz(meta, arrays)
+        data = to_npz(meta, arrays)
+        return hashlib.sha256(data).digest() + data
 
     @classmethod
     def unpack(cls, data: bytes, get: Callable[[str], bytes]) -> AgentState:
-        """Restore a state from the result of :meth:`pack`, checked."""
-        meta, arrays = from_npz(data)
-        if meta["format"] > FORMAT:
-            raise InputError(
-                f"it has format {meta['format']}, but this version of graphbandits reads formats "
-                f"up to {FORMAT}: update graphbandits"
-            )
+        """Restore a state from the result of :meth:`pack`; raise InputError if it is damaged."""
+        if hashlib.sha256(data[32:]).digest() != data[:32]:
+            raise InputError("its snapshot is damaged: restore the store from a backup")
+        meta, arrays = from_npz(data[32:])
         state = cls(Setup.unpack(meta, get), meta["lifetime"])
         state._restore(meta, arrays)
-        state.number = check_integer(meta["number"], "number", least=0)
-        state.time = float(meta["time"])
-        state.decisions = check_integer(meta["decisions"], "decisions", least=0)
-        if state.decisions > MOST_ROUNDS:
-            raise InputError(f"it is damaged: it has made more than {MOST_ROUNDS} decisions")
-        if state.lifetime is not None:
-            check_positive(state.lifetime, "it is damaged: the time after which decisions expire")
-        arms = len(state.setup.arms)
-        state.paused = _arm_set(meta["paused"], arms)
-        state.retired = {int(arm): int(n) for arm, n in meta["retired"]}
-        _arm_set(state.retired, arms)
-        state.counts |= {name: int(meta["counts"][name]) for name in state.counts}
-        state.tables, state.created = set(meta["tables"]), meta["created"]
-        state.graph_since = int(meta["graph_since"])
+        state.number, state.time = meta["number"], meta["time"]
+        state.decisions = meta["decisions"]
+        state.paused, state.retired = set(meta["paused"]), dict(meta["retired"])
+        state.counts, state.tables = meta["counts"], set(meta["tables"])
+        state.created, state.graph_since = meta["created"], meta["graph_since"]
         processes: dict[str, Process] = {meta["graph"]: state.setup.process}
         for number, id_, arm, time, expires, key, round_, seen in meta["open"]:
             if key not in processes:
-                processes[key] = unpack_graph(get(key), arms)[0]
+                processes[key] = unpack_graph(get(key))[0]
             pi = arrays.get(f"pi/{number}")
-            decision = OpenDecision(
+            state.open[number] = OpenDecision(
                 number,
                 id_,
                 arm,
@@ -503,60 +480,32 @@ class AgentState:
                 round_,
                 {i: (reward, weight) for i, reward, weight in seen},
             )
-            if not state._may_be_open(decision):
-                raise InputError(
-                    f"it is damaged: its open decision {short_repr(number)} is not valid"
-                )
-            state.open[number] = decision
             if expires is not None:
                 heapq.heappush(state._due, (expires, number))
         return state
 
-    def _may_be_open(self, decision: OpenDecision) -> bool:
-        """Return whether a decision from a file is valid: kernels do not check what it has."""
-        number, arm, round_ = decision.number, decision.arm, decision.round
-        arms, posterior = len(self.setup.arms), self.setup.posterior
-        times = (decision.time, decision.time if decision.expires is None else decision.expires)
-        return (
-            type(number) is type(arm) is type(round_) is int
-            and 0 < round_ <= number <= self.decisions
-            and number not in self.open
-            and 0 <= arm < decision.process.arms <= arms
-            and type(decision.id) is str
-            and number_in(decision.id) == number
-            and all(type(one) in (int, float) and math.isfinite(one) for one in times)
-            and (decision.pi is None or _is_distribution(decision.pi, arms))
-            and all(type(i) is int and 0 <= i < arms for i in decision.seen)
-            and all(_is_outcome(pair, posterior) for pair in decision.seen.values())
-        )
-
     def _restore(self, meta: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the state of the policy and of the check of the prior, checked."""
+        """Restore the state of the policy, whose class may have changed, and of the prior check."""
         for name, fresh in self.policy_state.items():
-            saved = arrays[f"state/{name}"]
-            fits = saved.shape == fresh.shape and saved.dtype == fresh.dtype
-            if not fits or (_has_nan(saved) and name not in meta.get("has_nan", [])):
+            saved = arrays.get(f"state/{name}")
+            if saved is None or _form(saved) != _form(fresh):
                 raise InputError(
-                    f"it is damaged: its state '{name}' has the wrong shape, type or values"
+                    f"policy '{name_of(self.setup.policy)}' has changed since: its state "
+                    f"'{name}' was stored with another shape or type"
                 )
             self.policy_state[name] = saved
         try:
             check_saved(self.setup.policy, self.policy_state, self.setup.problem)
         except InputError as error:
-            raise InputError(f"it is damaged: {error}") from None
+            raise InputError(f"the stored state of the policy is not valid: {error}") from None
         check = self.prior_check
-        count, done = meta.get("prior_check", [0, True])
-        check.count, check.done = int(count), bool(done) or check.done
-        for i, (model, state) in enumerate(zip(check.models, check.states, strict=True)):
-            if check.done:
-                return
-            for name, fresh in state.items():
-                saved = arrays[f"prior_check/{i}/{name}"]
-                if saved.shape != fresh.shape or saved.dtype != fresh.dtype:
-                    raise InputError("it is damaged: its check of the prior is not valid")
-                state[name] = saved
-            if isinstance(model, StateChecked):
-                model.check_state(state)
+        check.count, done = meta["prior_check"]
+        check.done = done or check.done
+        if not check.done:
+            check.states = [
+                {name: arrays[f"prior_check/{i}/{name}"] for name in state}
+                for i, state in enumerate(check.states)
+            ]
 
     def digest(self) -> str:
         """Return a hash of the state, for comparisons."""
@@ -577,10 +526,10 @@ def _changed_setup(entry: Entry, setup: Setup, get: Callable[[str], bytes]) -> S
     body = entry.body
     match entry.kind:
         case "add_arm":
-            process, text = unpack_graph(get(body["graph"]), len(setup.arms) + 1)
+            process, text = unpack_graph(get(body["graph"]))
             return setup.with_arm(body["name"], body["prior"], process, text)
         case "set_graph":
-            return setup.with_graph(*unpack_graph(get(body["graph"]), len(setup.arms)))
+            return setup.with_graph(*unpack_graph(get(body["graph"])))
         case "set_policy":
             return setup.with_policy(body["policy"])
     return setup
@@ -700,36 +649,6 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
     return reach
 
 
-def _is_outcome(pair: Outcome, posterior: Posterior) -> bool:
-    """Return whether a pair from a file may be the reward and the weight of an outcome."""
-    reward, weight = pair
-    if type(reward) is not float or type(weight) is not float or not math.isfinite(weight):
-        return False
-    support = reward_support(posterior)
-    try:
-        REAL.check(reward)
-        if weight == 1.0:
-            posterior.check_reward(reward)
-            return True
-    except InputError:
-        return False
-    weighted = getattr(posterior, "weighted", False)
-    return weighted and weight > 0.0 and support.low <= reward <= support.high
-
-
-def _is_distribution(packed: bytes, arms: int) -> bool:
-    """Return whether a packed row has a distribution over the arms."""
-    try:
-        index, values = unpack_sparse(packed)
-    except (InputError, ValueError, zlib.error):
-        return False
-    return (
-        len(index) > 0
-        and bool(index[0] >= 0 and index[-1] < arms and (np.diff(index) > 0).all())
-        and bool((values >= 0.0).all() and abs(values.sum() - 1.0) < 1e-9)
-    )
-
-
 def _check_form(policy: Policy, before: State, after: State) -> None:
     """Raise InputError if a policy has changed the form of its state: it could not be restored."""
     changed = before.keys() != after.keys()
@@ -747,14 +666,3 @@ def _form(array: Any) -> tuple[Any, Any]:
     if type(array) is np.ndarray:
         return array.shape, array.dtype
     return np.shape(array), getattr(array, "dtype", None)
-
-
-def _arm_set(arms: Iterable[int], count: int) -> set[int]:
-    found = {int(arm) for arm in arms}
-    if not all(0 <= arm < count for arm in found):
-        raise InputError("it is damaged: it names arms that it does not have")
-    return found
-
-
-def _has_nan(values: Any) -> bool:
-    return bool(np.isnan(values).any()) if values.dtype.kind == "f" else False

@@ -24,40 +24,38 @@ from graphbandits.errors import (
 from graphbandits.live._database import Connection, Database, Postgres, Row, SQLite, no_store
 from graphbandits.live.journal import REQUEST_LIFETIME, Entry, Snapshot, StoredRequest
 
-#: Statements that lead from each version of the tables to the next one. A new store runs them all.
-MIGRATIONS: list[tuple[str, ...]] = [
-    (
-        "CREATE TABLE graphbandits_store (version INTEGER NOT NULL)",
-        "INSERT INTO graphbandits_store VALUES (1)",
-        """CREATE TABLE graphbandits_agents (
+#: Number of the format of a store: its tables, and the content of their columns.
+FORMAT = 3
+#: Statements that create the tables.
+TABLES = (
+    "CREATE TABLE graphbandits_store (version INTEGER NOT NULL)",
+    "INSERT INTO graphbandits_store VALUES ({format})",
+    """CREATE TABLE graphbandits_agents (
             id {identity}, name TEXT NOT NULL UNIQUE, last BIGINT NOT NULL, first BIGINT NOT NULL
         )""",
-        """CREATE TABLE graphbandits_entries (
+    """CREATE TABLE graphbandits_entries (
             agent INTEGER NOT NULL REFERENCES graphbandits_agents, number BIGINT NOT NULL,
             time DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL, decision BIGINT,
             body TEXT NOT NULL, data {blob}, PRIMARY KEY (agent, number)
         ){options}""",
-        """CREATE INDEX graphbandits_decisions ON graphbandits_entries (agent, decision)
+    """CREATE INDEX graphbandits_decisions ON graphbandits_entries (agent, decision)
             WHERE decision IS NOT NULL""",
-        """CREATE TABLE graphbandits_snapshots (
+    """CREATE TABLE graphbandits_snapshots (
             agent INTEGER NOT NULL REFERENCES graphbandits_agents, number BIGINT NOT NULL,
             data {blob} NOT NULL, PRIMARY KEY (agent, number)
         )""",
-        "CREATE TABLE graphbandits_objects (key TEXT PRIMARY KEY, data {blob} NOT NULL)",
-    ),
-    (
-        """CREATE TABLE graphbandits_requests (
+    "CREATE TABLE graphbandits_objects (key TEXT PRIMARY KEY, data {blob} NOT NULL)",
+    """CREATE TABLE graphbandits_requests (
             agent INTEGER NOT NULL REFERENCES graphbandits_agents, key TEXT NOT NULL,
             content TEXT NOT NULL, time DOUBLE PRECISION NOT NULL,
             first BIGINT NOT NULL, decisions BIGINT NOT NULL, PRIMARY KEY (agent, key)
         )""",
-        "CREATE INDEX graphbandits_requests_time ON graphbandits_requests (agent, time)",
-        """CREATE TABLE graphbandits_tokens (
+    "CREATE INDEX graphbandits_requests_time ON graphbandits_requests (agent, time)",
+    """CREATE TABLE graphbandits_tokens (
             id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
             created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION, revoked DOUBLE PRECISION
         )""",
-    ),
-]
+)
 
 #: Most connections that are kept for later use.
 MOST_IDLE = 30
@@ -97,17 +95,18 @@ class StoredJournal:
         self._transaction = transaction
 
     def write(self) -> AbstractContextManager[int]:
-        return self._write(new=False)
+        return self._write()
 
     @contextmanager
-    def _write(self, new: bool) -> Iterator[int]:
+    def _write(self, new_after: int | None = None) -> Iterator[int]:
+        """Start a transaction; ``new_after`` adds the agent, with entries after this number."""
         if self._transaction:
             raise InputError("write() of a journal cannot be nested")
         with self.store._connection() as connection:
             database = connection.database
             with connection.transaction(database.begin_write):
-                if new:
-                    self._register(connection)
+                if new_after is not None:
+                    self._register(connection, new_after)
                 query = "SELECT id, last, first FROM graphbandits_agents WHERE name = ?"
                 found = connection.rows(query + database.for_update, (self.name,))
                 agent, last, first = self._one(found)
@@ -197,7 +196,10 @@ class StoredJournal:
             found = connection.rows(query, (key,))
         if not found:
             raise StoreError(f"{self.store} has no object {key}")
-        return bytes(found[0][0])
+        data = bytes(found[0][0])
+        if hashlib.sha256(data).hexdigest() != key:
+            raise StoreError(f"{self.store}: object {key} is damaged: restore it from a backup")
+        return data
 
     def get_request(self, key: str) -> StoredRequest | None:
         query = f"""SELECT content, first, decisions FROM graphbandits_requests
@@ -260,12 +262,12 @@ class StoredJournal:
             raise StoreError(f"the agent {self.name!r} is no longer in {self.store.place}")
         return rows[0]
 
-    def _register(self, connection: Connection) -> None:
+    def _register(self, connection: Connection, after: int) -> None:
         """Add the agent; wait for another process that adds the same name."""
         added = connection.run(
-            """INSERT INTO graphbandits_agents (name, last, first) VALUES (?, 0, 1)
+            """INSERT INTO graphbandits_agents (name, last, first) VALUES (?, ?, ?)
             ON CONFLICT (name) DO NOTHING""",
-            (self.name,),
+            (self.name, after, after + 1),
         )
         if not added:
             raise ConflictError(
@@ -364,13 +366,15 @@ class AgentStore:
             return sorted(row[0] for row in connection.rows("SELECT name FROM graphbandits_agents"))
 
     @contextmanager
-    def create(self, name: str) -> Iterator[StoredJournal]:
+    def create(self, name: str, after: int = 0) -> Iterator[StoredJournal]:
         """Add an agent, in one transaction with the first lines of its journal.
 
         Parameters
         ----------
         name : str
             Name of the agent.
+        after : int, default=0
+            Number of the entry before the first one of the journal.
 
         Yields
         ------
@@ -392,7 +396,7 @@ class AgentStore:
                 f"not {short_repr(name)}"
             )
         journal = StoredJournal(self, name)
-        with journal._write(new=True):
+        with journal._write(after):
             yield journal
 
     def journal(self, name: str) -> StoredJournal:
@@ -505,7 +509,7 @@ class AgentStore:
     def _connect(self, create: bool) -> Connection:
         connection = self._database.connect(create)
         try:
-            _migrate(connection, create)
+            _use_tables(connection, create)
         except BaseException:
             connection.close()
             raise
@@ -563,29 +567,29 @@ def _database_of(place: str | os.PathLike[str]) -> Database:
     return SQLite(Path(place))
 
 
-def _migrate(connection: Connection, create: bool) -> None:
-    """Bring the tables to the newest version, in one transaction."""
-    newest, database = len(MIGRATIONS), connection.database
-    version = _version(connection)
-    if version == newest:
-        return
-    if not version and not create:
+def _use_tables(connection: Connection, create: bool) -> None:
+    """Create the tables if there are none; raise StoreError for another format."""
+    database = connection.database
+    number = _format(connection)
+    if not number and not create:
         raise no_store(database)
-    with connection.transaction(database.begin_write):
-        database.claim_schema(connection)
-        version = _version(connection)  # another process may have been faster
-        if version > newest:
-            raise StoreError(
-                f"{database} was written by a newer version of graphbandits (tables {version}, "
-                f"this version knows {newest}): update graphbandits"
-            )
-        for statement in (one for step in MIGRATIONS[version:] for one in step):
-            connection.run(statement.format(**database.words))
-        connection.run("UPDATE graphbandits_store SET version = ?", (newest,))
+    if not number:
+        with connection.transaction(database.begin_write):
+            database.claim_schema(connection)
+            number = _format(connection)  # another process may have been faster
+            if not number:
+                for statement in TABLES:
+                    connection.run(statement.format(format=FORMAT, **database.words))
+                number = FORMAT
+    if number != FORMAT:
+        raise StoreError(
+            f"{database} has format {number}, and this version of graphbandits reads format "
+            f"{FORMAT}: use the version that wrote it"
+        )
 
 
-def _version(connection: Connection) -> int:
-    """Return the version of the tables; 0 without tables."""
+def _format(connection: Connection) -> int:
+    """Return the number of the format of a store; 0 without tables."""
     if not connection.rows(connection.database.has_tables)[0][0]:
         return 0
     return int(connection.rows("SELECT version FROM graphbandits_store")[0][0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from typing import ClassVar
@@ -30,7 +30,7 @@ from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
 from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
 from graphbandits.posteriors.discounting import DiscountedPosterior
 from graphbandits.posteriors.support import BINARY, Support
-from graphbandits.registry import LATER, register
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Allowed range of the parameters of a prior.
@@ -90,8 +90,8 @@ class BetaBernoulli(DiscountedPosterior):
     a: Floats
     b: Floats
     accuracy: str = "simulation"
-    discount: float = field(default=1.0, metadata=LATER)
-    half_life: float | None = field(default=None, metadata=LATER)
+    discount: float = 1.0
+    half_life: float | None = None
     support: ClassVar[tuple[float, float]] = (0.0, 1.0)
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
     rewards: ClassVar[Support] = BINARY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
@@ -22,7 +22,7 @@ from graphbandits.posteriors.beta_bernoulli import (
     check_parameters,
 )
 from graphbandits.posteriors.support import Support, interval
-from graphbandits.registry import LATER, register
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Ways in which a reward inside the interval counts.
@@ -82,8 +82,8 @@ class BetaInterval:
     high: float = 1.0
     evidence: str = "draw"
     accuracy: str = "simulation"
-    discount: float = field(default=1.0, metadata=LATER)
-    half_life: float | None = field(default=None, metadata=LATER)
+    discount: float = 1.0
+    half_life: float | None = None
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

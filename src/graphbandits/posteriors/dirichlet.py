@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from graphbandits.posteriors.base import Observations
 from graphbandits.posteriors.beta_bernoulli import check_accuracy
 from graphbandits.posteriors.support import Support
 from graphbandits.posteriors.support import values as listed_values
-from graphbandits.registry import LATER, register
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Range of the weights of a prior.
@@ -75,8 +75,8 @@ class Dirichlet(MarginalPosterior):
     weights: Floats
     values: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)
     accuracy: str = "simulation"
-    discount: float = field(default=1.0, metadata=LATER)
-    half_life: float | None = field(default=None, metadata=LATER)
+    discount: float = 1.0
+    half_life: float | None = None
     state_limits: ClassVar[dict[str, tuple[float, float]]] = {
         "weights": (LEAST_WEIGHT, MOST_IN_STATE)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPos
 from graphbandits.posteriors._update_kernels import add_to_gamma
 from graphbandits.posteriors.base import Observations, per_arm
 from graphbandits.posteriors.support import COUNT, Support
-from graphbandits.registry import LATER, register
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Ranges of the parameters of a prior, and of a state.
@@ -63,8 +63,8 @@ class GammaPoisson(MarginalPosterior):
     shapes: Floats
     rates: Floats
     accuracy: str = "simulation"
-    discount: float = field(default=1.0, metadata=LATER)
-    half_life: float | None = field(default=None, metadata=LATER)
+    discount: float = 1.0
+    half_life: float | None = None
     support: ClassVar[tuple[float, float]] = (0.0, math.inf)
     rewards: ClassVar[Support] = COUNT
     weighted: ClassVar[bool] = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from graphbandits.posteriors._family_kernels import STUDENT
 from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior
 from graphbandits.posteriors._update_kernels import add_to_student
 from graphbandits.posteriors.base import Observations, per_arm
-from graphbandits.registry import LATER, register
+from graphbandits.registry import register
 from graphbandits.rng import Stream
 
 #: Largest absolute value of a mean, and ranges of the other parameters of a prior and of a state.
@@ -71,8 +71,8 @@ class NormalInverseGamma(MarginalPosterior):
     shapes: Floats
     scales: Floats
     accuracy: str = "simulation"
-    discount: float = field(default=1.0, metadata=LATER)
-    half_life: float | None = field(default=None, metadata=LATER)
+    discount: float = 1.0
+    half_life: float | None = None
     support: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     prior_limits: ClassVar[Limits] = {
         "means": (-MOST_MEAN, MOST_MEAN),

@@ -1,16 +1,14 @@
-"""Figures of the page: data for plotly if it is installed, else still pictures."""
+"""Figures of the page: data of interactive curves, and still pictures."""
 
 from __future__ import annotations
 
 import base64
-import html
 import io
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -39,49 +37,17 @@ FLAT = 3.0
 GAP = 1.5
 
 
-def plotly_script() -> str | None:
-    """plotly.js, or None if plotly is not installed.
-
-    The package has the full bundle only, of nearly 5 MB; the page has it once, for all figures. A
-    smaller one would have to be downloaded, and the page must work without a network.
-    """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        return None
-    script: str = get_plotlyjs()
-    return script
-
-
-def figure_of(entry: Entry, interactive: bool) -> dict[str, Any]:
-    """The figure of an entry: interactive curves, or a still picture with a description."""
+def figure_of(entry: Entry) -> dict[str, Any]:
+    """The figure of an entry: a still picture with a description, and interactive curves."""
     if isinstance(entry, SweepEntry):
         return {"picture": _sweep_picture(entry)}
-    figure: dict[str, Any] = {"trials": entry.trials, "bands": BANDS}
-    if not interactive:
-        return figure | {"picture": _still(entry)}
-    marks, notes = marked(entry.results.notes)
-    data = curve_data(entry)
-    ranking = entry.results.ranking()
-    return figure | {
-        "picture": None,
-        "key": entry.key,
-        "ranking": ranking,
-        "data": data,
-        "line_width": WIDTH,
+    return {
+        "picture": _still(entry),
+        "trials": entry.trials,
+        "bands": BANDS,
+        "data": curve_data(entry),
         "ranges": _ranges(entry),
-        "bounds": [bound.name for bound in entry.drawn_bounds],
-        "legend": [
-            {
-                "name": name,
-                "mark": marks.get(name, ""),
-                "value": entry.number(float(entry.results[name].mean[-1])),
-                "colour": policy["colour"],
-                "dash": policy["dash"],
-            }
-            for name, policy in zip(ranking, data["policies"], strict=True)
-        ],
-        "notes": notes.splitlines(),
+        "notes": marked(entry.results.notes)[1].splitlines(),
     }
 
 
@@ -89,18 +55,27 @@ def curve_data(entry: SimulationEntry) -> dict[str, Any]:
     """What report.js draws: the policies from best to worst, each with its style."""
     results = entry.results
     drawn = looks(results.policies)
+    marks, _ = marked(results.notes)
+
+    def numbers(values: Floats) -> list[float | None]:
+        """Numbers with three digits more than are shown, which keeps the page small."""
+        digits = entry.digits + 3
+        return [round(float(v), digits) if math.isfinite(v) else None for v in values]
+
     policies = []
     for name in results.ranking():
         policy: dict[str, Any] = {
-            "name": _plotly_text(name),
+            "name": name,
+            "mark": marks.get(name, ""),
+            "value": entry.number(float(results[name].mean[-1])),
             "colour": COLOURS.index(drawn[name].colour),
             "dash": dash(drawn[name].line),
-            "mean": _finite(results[name].mean),
+            "mean": numbers(results[name].mean),
         }
         if entry.trials > 1:
             for kind in BANDS:
                 low, high = results.band(name, kind=kind)
-                policy[kind] = [_finite(low), _finite(high)]
+                policy[kind] = [numbers(low), numbers(high)]
         policies.append(policy)
     return {
         "rounds": results.rounds.tolist(),
@@ -108,8 +83,7 @@ def curve_data(entry: SimulationEntry) -> dict[str, Any]:
         "width": WIDTH,
         "policies": policies,
         "bounds": [
-            {"name": _plotly_text(bound.name), "values": _finite(bound.values)}
-            for bound in entry.drawn_bounds
+            {"name": bound.name, "values": numbers(bound.values)} for bound in entry.drawn_bounds
         ],
     }
 
@@ -155,21 +129,14 @@ def without_outliers(means: Sequence[float]) -> int:
     return best if gaps.get(best, 0.0) >= GAP else count
 
 
-def _plotly_text(text: str) -> str:
-    """A name for plotly, which interprets tags and entities; half a surrogate pair is replaced."""
-    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
-
-
 def dash(style: object) -> str:
-    """A line style of matplotlib as plotly's, and as SVG's.
+    """A line style of matplotlib as the lengths of SVG in pixels.
 
     >>> dash("-"), dash("--"), dash((0, (1, 1)))
-    ('solid', '7.4px,3.2px', '2px,2px')
+    ('', '7.4,3.2', '2,2')
     """
     pattern = DASHES[style] if isinstance(style, str) else style[1]  # type: ignore[index]
-    if not pattern:
-        return "solid"
-    return ",".join(f"{WIDTH * float(length):g}px" for length in pattern)
+    return ",".join(f"{WIDTH * float(length):g}" for length in pattern)
 
 
 def colour_style() -> str:
@@ -225,17 +192,12 @@ def _still(entry: SimulationEntry) -> dict[str, str]:
 def _picture(entry: Entry, draw: Callable[..., Figure], about: str) -> dict[str, str]:
     """The figure in two columns of a journal and in one, and its description with its notes."""
     notes = "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
-    wide, narrow = _svg(draw(width=TWO_COLUMNS)), _svg(draw(width=ONE_COLUMN))
+    wide, narrow = _image(draw(width=TWO_COLUMNS)), _image(draw(width=ONE_COLUMN))
     return {"wide": wide, "narrow": narrow, "about": about + notes}
 
 
-def _svg(drawn: Figure) -> str:
-    """An SVG as a data address: inside an image its ids and styles do not meet others."""
+def _image(drawn: Figure) -> str:
+    """An image as a data address. Curves with bands are three times as large in SVG."""
     buffer = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "graphbandits"}):
-        drawn.savefig(buffer, format="svg", metadata={"Date": None})
-    return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
-
-
-def _finite(values: Floats) -> list[float | None]:
-    return [float(v) if math.isfinite(v) else None for v in values]
+    drawn.savefig(buffer, format="webp", dpi=150, pil_kwargs={"lossless": True})
+    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from graphbandits._io import write_text
 from graphbandits._version import __version__
-from graphbandits.report._curves import colour_style, figure_of, plotly_script
+from graphbandits.report._curves import colour_style, figure_of
 from graphbandits.report._sections import overview, sections_of
 from graphbandits.report.entries import CONFIDENCE, Entry, SimulationEntry, SweepEntry, anchors
 from graphbandits.results import Difference, Results
@@ -80,7 +80,6 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
     (True, True)
     """
     places = anchors(entries)
-    plotly = plotly_script()
     alone = len(entries) == 1
     template = _environment().get_template("page.html")
     page = template.render(
@@ -88,9 +87,12 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
         paragraphs=[text.strip() for text in introduction.split("\n\n") if text.strip()],
         policy=POLICY,
         version=__version__,
-        style=colour_style() + _asset("report.css"),
-        plotly=plotly,
-        script=_asset("report.js"),
+        style=colour_style()
+        + _shared("vendor/uPlot.min.css")
+        + _shared("plot.css")
+        + _asset("report.css"),
+        uplot=f"/*\n{_shared('vendor/LICENSE-uplot.txt')}*/\n{_shared('vendor/uPlot.iife.min.js')}",
+        script=_shared("plot.js") + _asset("report.js"),
         # one entry is its own overview
         overview=None if alone else overview(entries, places),
         entries=[
@@ -100,7 +102,7 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
                 # the only entry may have the title of the page
                 "heading": "Results" if alone and entry.title == title else entry.title,
                 "notes": entry.notes,
-                "figure": figure_of(entry, plotly is not None),
+                "figure": figure_of(entry),
                 "sections": sections_of(entry),
             }
             for entry, place in zip(entries, places, strict=True)
@@ -141,6 +143,11 @@ def inside(content: str, element: str) -> Markup:
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _shared(name: str) -> str:
+    """A file of the dashboard, which draws its charts by the same code."""
+    return files("graphbandits").joinpath("service", "static", name).read_text("utf-8")
 
 
 # --- summary.json

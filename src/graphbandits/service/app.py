@@ -22,15 +22,11 @@ from graphbandits.live import Agent
 from graphbandits.plugins import load_plugin
 from graphbandits.service.agents import Agents
 from graphbandits.service.answers import Service, error_answer, failure
-from graphbandits.service.limits import CONTENT_SECURITY_POLICY, Limits
+from graphbandits.service.limits import Limits
 from graphbandits.service.openapi import SECURITY
 from graphbandits.service.routes import STATIC, router
 from graphbandits.service.settings import Settings
 
-#: Swagger UI sets styles and pictures of its own.
-DOCS_POLICY = CONTENT_SECURITY_POLICY.replace(
-    "style-src 'self'", "style-src 'self' 'unsafe-inline'"
-)
 _HTTP = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -94,7 +90,6 @@ def create_app(settings: Settings) -> FastAPI:
         body_seconds=settings.body_seconds,
         rate=settings.rate,
         known=service.known,
-        policies={"/docs": DOCS_POLICY},
     )
     return app
 
@@ -137,8 +132,8 @@ async def _http_error(request: Request, error: Any) -> Response:
     name = _HTTP.get(error.status_code, "bad_request")
     shown = short_repr(request.scope["path"])
     message = {
-        404: f"there is no {shown}: see /docs for all paths",
-        405: f"{shown} does not accept {request.method}: see /docs for all methods",
+        404: f"there is no {shown}: see /openapi.json for all paths",
+        405: f"{shown} does not accept {request.method}: see /openapi.json for all methods",
     }.get(error.status_code, str(error.detail))
     headers = dict(error.headers or {})
     if error.status_code == 405:  # Starlette names the methods of the first route of a path

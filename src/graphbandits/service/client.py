@@ -92,7 +92,6 @@ REFUSED = {
     "compact": "'graphbandits agent compact STORE'",
     "figure": "Agent(store=STORE).figure(), or the dashboard of the service",
     "forget": "'graphbandits agent forget STORE'",
-    "load": "Agent.load(path)",
     "process": "Agent(store=STORE).process, or neighbourhood() for the edges",
     "save": "Agent(store=STORE).save(path), or log() for the decisions",
     "verify": "'graphbandits agent verify STORE'",
@@ -109,7 +108,7 @@ class Client:
 
     - :attr:`policy` and :attr:`posterior` are texts.
     - Members that need the store itself raise InputError: ``at``, ``backup``, ``compact``,
-      ``figure``, ``forget``, ``load``, ``process``, ``save`` and ``verify``.
+      ``figure``, ``forget``, ``process``, ``save`` and ``verify``.
     - Warnings of the agent, such as that rewards contradict the prior, stay in the service. Its log
       has them, and :meth:`health` reports contradictions.
     - Errors of policies that need other information are InputError, not NeedsError.
@@ -1056,13 +1055,8 @@ class Client:
         """Raise InputError: the removal of entries needs the store."""
         raise _refusal("forget")
 
-    @classmethod
-    def load(cls, *_args: object, **_options: object) -> None:
-        """Raise InputError: a saved agent is in a file, not in a service."""
-        raise _refusal("load")
-
     def save(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: a file with the whole state needs the store."""
+        """Raise InputError: a copy of the agent needs the store."""
         raise _refusal("save")
 
     def verify(self, *_args: object, **_options: object) -> None:
@@ -1651,8 +1645,6 @@ def _id_of(decision: object) -> str:
     """Return the id of a decision that a user has given."""
     if isinstance(decision, str) and decision:
         return decision
-    if type(decision) is int and decision > 0:
-        return str(decision)  # the id of a decision in a file of version 0.8 or earlier
     from graphbandits.live.decision import Decision
 
     if not isinstance(decision, Decision):

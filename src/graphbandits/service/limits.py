@@ -27,6 +27,7 @@ CONTENT_SECURITY_POLICY = (
 MOST_CLIENTS = 10_000
 
 _HEADERS = [
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode("ascii")),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -79,8 +80,6 @@ class Limits:
         Function of the header Authorization that returns the caller without a query, or None:
         that of :class:`graphbandits.service.access.Access`. The client is then the token, and
         otherwise the network address.
-    policies : mapping, optional
-        Content-Security-Policy by path, where it differs from ``CONTENT_SECURITY_POLICY``.
     clock : callable, default=time.monotonic
         Function that returns a time in seconds.
     """
@@ -94,7 +93,6 @@ class Limits:
         body_seconds: float = 10.0,
         rate: float = 1000.0,
         known: Callable[[str | None], Caller | None] | None = None,
-        policies: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
@@ -103,18 +101,16 @@ class Limits:
         self._hosts = _allowed_hosts(host)
         self._rates = _Rates(rate, clock) if rate else None
         self._known = known
-        self._policies = {path: _policy_header(text) for path, text in (policies or {}).items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         path: str = scope["path"]
-        added = [self._policies.get(path, _POLICY), *_HEADERS]
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                new = list(added)
+                new = list(_HEADERS)
                 is_file = message["status"] < 400 and path.startswith("/static/")
                 new.append(_NO_CACHE if is_file else _NO_STORE)
                 names = {name for name, _ in new}
@@ -324,10 +320,3 @@ async def _refuse(send: Send, refused: _RefusedError, chunked: bool) -> None:
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _policy_header(text: str) -> tuple[bytes, bytes]:
-    return b"content-security-policy", text.encode("ascii")
-
-
-_POLICY = _policy_header(CONTENT_SECURITY_POLICY)

@@ -38,12 +38,18 @@ _Limit = Annotated[int, Query(ge=1, le=1000, description="most rows of the answe
 
 
 def _described(
-    answer: str, body: str | None = None, *, tag: str, status: int = 200, once: bool = False
+    answer: str,
+    body: str | None = None,
+    *,
+    tag: str,
+    role: Role = "read",
+    status: int = 200,
+    once: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of a route that describe it."""
     content = openapi.content_of(answer)
     failed = openapi.content_of("error")
-    extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": []}]}
+    extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": [role]}]}
     if body is not None:
         form = {"application/json": {"schema": openapi.BODIES[body]}}
         extra["requestBody"] = {"required": True, "content": form}
@@ -108,12 +114,6 @@ async def dashboard() -> Response:
     return FileResponse(STATIC / "index.html")
 
 
-@router.get("/docs", include_in_schema=False)
-async def documentation() -> Response:
-    """Return the page of the API."""
-    return FileResponse(STATIC / "docs" / "index.html")
-
-
 @router.get("/health", **_described("health", tag="service"))
 async def health(request: Request) -> Response:
     """Return whether the service and its database work. It needs no token."""
@@ -166,7 +166,7 @@ async def list_agents(request: Request) -> Response:
     return await _answer(request, "read", lambda *_: _statuses(request))
 
 
-@router.post("/agents", **_described("agent", "create", tag="agents", status=201))
+@router.post("/agents", **_described("agent", "create", tag="agents", role="admin", status=201))
 async def create_agent(request: Request) -> Response:
     """Create an agent. The same request again changes nothing, and returns 200."""
 
@@ -184,9 +184,9 @@ async def show_agent(request: Request, name: str) -> Response:
     return await _read(request, name, lambda agent: {"agent": describe(agent)})
 
 
-@router.post("/agents/{name}/events", **_described("events", "events", tag="agents"))
+@router.post("/agents/{name}/events", **_described("events", "events", tag="agents", role="admin"))
 async def add_event(request: Request, name: str) -> Response:
-    """Change an agent: its arms, graph or policy; or close a decision."""
+    """Change an agent: its arms, graph or policy; or close a decision. The answer is empty."""
 
     def work(caller: Caller, body: dict[str, Any]) -> Any:
         _refuse_key(request, "look at the history before you repeat it")
@@ -203,7 +203,8 @@ async def add_event(request: Request, name: str) -> Response:
 
 
 @router.post(
-    "/agents/{name}/decisions", **_described("decide", "decide", tag="decisions", once=True)
+    "/agents/{name}/decisions",
+    **_described("decide", "decide", tag="decisions", role="decide", once=True),
 )
 async def decide(request: Request, name: str) -> Response:
     """Make one or more decisions."""
@@ -222,12 +223,14 @@ async def decide(request: Request, name: str) -> Response:
 
 
 @router.post(
-    "/agents/{name}/outcomes", **_described("observe", "observe", tag="decisions", once=True)
+    "/agents/{name}/outcomes",
+    **_described("observe", "observe", tag="decisions", role="decide", once=True),
 )
 async def observe(request: Request, name: str) -> Response:
     """Report outcomes of decisions: all of them are learned, or none.
 
-    The same outcome may be reported again: it counts once.
+    The same outcome may be reported again: it counts once. ``accepted`` is the number of decisions,
+    also of those whose outcomes are repeated or late.
     """
 
     def work(caller: Caller, body: dict[str, Any]) -> Any:
@@ -243,7 +246,7 @@ async def observe(request: Request, name: str) -> Response:
     return await _answer(request, "decide", work)
 
 
-@router.post("/agents/{name}/learn", **_described("learn", "learn", tag="decisions"))
+@router.post("/agents/{name}/learn", **_described("learn", "learn", tag="decisions", role="decide"))
 async def learn(request: Request, name: str) -> Response:
     """Report outcomes without a decision, such as earlier data."""
 
@@ -378,7 +381,10 @@ async def history(
 async def decision_log(
     request: Request, name: str, format: Literal["parquet", "csv", "jsonl"] = "jsonl"
 ) -> Response:
-    """Return all decisions with their probabilities and outcomes, as a file."""
+    """Return all decisions with their probabilities and outcomes, as a file.
+
+    Only Parquet has the graphs.
+    """
     return await _read(request, name, lambda agent: _log_file(agent, format))
 
 

@@ -7,7 +7,6 @@ A test of all registered policies, including your own, has three lines::
         case.require()
 """
 
-from graphbandits._old_words import renamed_names
 from graphbandits.testing.contract import (
     Case,
     Check,
@@ -19,5 +18,3 @@ from graphbandits.testing.contract import (
 )
 
 __all__ = ["Case", "Check", "ContractViolation", "Verdict", "cases", "check_plugins", "contract"]
-
-__getattr__ = renamed_names(__name__, {"Violation": "ContractViolation"})

@@ -332,8 +332,6 @@ def check_form(kind: str, plugin: Any) -> None:
             f"{cls.__name__} has no description: start its docstring with one sentence that ends "
             "with a period"
         )
-    if hasattr(plugin, "excuses"):
-        raise ContractViolation("'excuses' was renamed: use 'exemptions'")
     exemptions = getattr(plugin, "exemptions", {})
     if not isinstance(exemptions, Mapping):
         raise ContractViolation(

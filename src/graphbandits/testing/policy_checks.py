@@ -12,7 +12,7 @@ import numpy as np
 from graphbandits._types import Floats, State
 from graphbandits.engine import Plan
 from graphbandits.engine.loop import decide, init_state, propose, update_state
-from graphbandits.errors import InputError, NeedsError
+from graphbandits.errors import GraphBanditsError, InputError, NeedsError
 from graphbandits.graphs import as_process, from_matrix
 from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.live import Agent
@@ -276,21 +276,23 @@ def saved_and_loaded(policy: Policy) -> None:
         return pis
 
     play(agent, range(20))
+    proposals = []
     with tempfile.TemporaryDirectory() as folder:
-        file = agent.save(Path(folder, "agent.npz"))
+        place = Path(folder, "agent.db")
+        agent.save(place)
         try:
-            copy = Agent.load(file)
-        except InputError as error:
+            saved = Agent(store=place)
+        except GraphBanditsError as error:
             raise ContractViolation(
                 f"an agent saved after round 20 cannot be loaded: {error}"
             ) from error
-    proposals = []
-    for one in (agent, copy):
-        pis = play(one, range(20, 30))
-        # a delayed observation, and a decision without any observation
-        one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))
-        one.observe(left_open[1], {})
-        proposals.append(pis + play(one, range(30, 40)))
+        for one in (agent, saved):
+            pis = play(one, range(20, 30))
+            # a delayed observation, and a decision without any observation
+            one.observe(left_open[0], dict.fromkeys(left_open[0].reveals, 0))
+            one.observe(left_open[1], {})
+            proposals.append(pis + play(one, range(30, 40)))
+        saved.disconnect()
     for t, (mine, its) in enumerate(zip(*proposals, strict=True), 21):
         if not same_bits(mine, its):
             raise ContractViolation(

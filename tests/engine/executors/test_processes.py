@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers import SRC
+from helpers.bad_input import refuses
 from helpers.executor_tasks import GRAPH
-from helpers.messages import raises_pinned
 from helpers.valid_policies import UCB, temporarily_registered
 
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
@@ -211,7 +211,7 @@ def test_policy_that_raises_in_a_worker_is_reported(ucb: str) -> None:
 
 
 def test_policy_that_reads_standard_input_gets_end_of_file(ucb: str) -> None:
-    with raises_pinned(PolicyError):
+    with refuses(PolicyError, match="policy 'my-ucb' failed in round 1, in propose"):
         simulate(f"{ucb}(fault=ask)", **SMALL, workers=2, parallel="processes", block=4)
 
 
@@ -322,7 +322,7 @@ def test_registered_class_that_cannot_be_imported_is_refused() -> None:
     made = type("Made", (UCB,), {"__doc__": "Made.", "__module__": "dreamt"})
     with (
         temporarily_registered("policy", [made]),
-        raises_pinned(InputError),
+        refuses(InputError, match="policy 'Made' cannot be sent to another process"),
     ):
         simulate(as_policy("Made"), **SMALL, workers=2, parallel="processes")
 

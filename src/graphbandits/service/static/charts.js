@@ -1,9 +1,10 @@
-// Charts as SVG: a curve over decisions, and the frontier of one decision.
+// Charts: a curve over decisions, and the frontier of one decision as SVG.
 
-import { html, useMemo, useState } from "./vendor/htm-preact-standalone.js";
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact-standalone.js";
 import { Help, Table } from "./components.js";
 import { clipped, count, num, shown, ticks, time } from "./format.js";
 import { useWidth } from "./hooks.js";
+import { linePlot } from "./plot.js";
 
 /** Most labels in a frontier, and most points that are drawn as circles of their own. */
 const [LABELS, CIRCLES] = [6, 300];
@@ -23,69 +24,52 @@ function margin(labels) {
 
 /** A curve over the numbers of decisions. Null values are gaps. */
 export function LineChart({ title, help, unit, x, y, times, height = 190, tone = "" }) {
-  const [box, width] = useWidth();
+  const box = useRef(null);
+  const chart = useRef(null);
   const [place, setPlace] = useState(null);
-  const known = y.map((value, i) => [value, i]).filter(([value]) => value !== null && Number.isFinite(value));
-  if (known.length === 0) {
-    return html`<figure class="chart" ref=${box}><figcaption><h3>${title}</h3></figcaption>
+  const known = [...y.keys()].filter((i) => y[i] !== null);
+  const current = useRef({});
+  current.current = { x, y };
+  const isEmpty = known.length === 0;
+  const index = place ?? known.at(-1);
+  const readout = isEmpty ? "" : `decision ${count(x[index])}: ${num(y[index])}${unit ? ` ${unit}` : ""}`;
+  const label = `${title}: curve from decision ${x[0]} to ${x.at(-1)}. ${readout}. The arrow keys move along it.`;
+  useEffect(() => {
+    if (isEmpty) return undefined;
+    const line = { values: y, colour: "--curve" };
+    const limits = () => {
+      const { x, y } = current.current;
+      const values = y.filter((value) => value !== null);
+      const [low, high] = [Math.min(0, ...values), Math.max(0, ...values) || 1];
+      return { x: [x[0], Math.max(x.at(-1), x[0] + 1)], y: [low, high + 0.05 * (high - low)] };
+    };
+    const made = linePlot(box.current, { x, lines: [line], limits, height: () => height, label, text: num, onMove: setPlace });
+    chart.current = { ...made, line };
+    addEventListener("themechange", made.redraw);
+    return () => {
+      removeEventListener("themechange", made.redraw);
+      made.close();
+    };
+  }, [isEmpty]);
+  useEffect(() => {
+    if (isEmpty) return;
+    chart.current.line.values = y;
+    chart.current.update(x);
+  }, [x, y]);
+  useEffect(() => {
+    if (!isEmpty) chart.current.box.setAttribute("aria-label", label);
+  }, [label]);
+  if (isEmpty) {
+    return html`<figure class="chart"><figcaption><h3>${title}</h3></figcaption>
       <p class="quiet">No decision has this number yet.</p></figure>`;
   }
-  const values = known.map(([value]) => value);
-  const high = Math.max(...values) || 1;
-  const low = Math.min(0, ...values);
-  const rows = ticks(low, high, 4);
-  if (rows.length > 1 && rows.at(-1) < high) rows.push(Number((rows.at(-1) + rows[1] - rows[0]).toPrecision(12)));
-  const top = Math.max(high, rows.at(-1));
-  const left = margin(rows.map(num));
-  const right = 14;
-  const [above, below] = [10, 26];
-  const [first, last] = [x[0], Math.max(x.at(-1), x[0] + 1)];
-  const toX = (value) => left + ((value - first) / (last - first)) * (width - left - right);
-  const toY = (value) => above + (1 - (value - low) / (top - low)) * (height - above - below);
-  const columns = ticks(first, last, Math.max(2, Math.floor(width / 110))).filter(Number.isInteger);
-  let path = "";
-  let pen = false;
-  const alone = [];
-  y.forEach((value, i) => {
-    const drawn = value !== null && Number.isFinite(value);
-    if (drawn) path += `${pen ? "L" : "M"}${toX(x[i]).toFixed(1)},${toY(value).toFixed(1)}`;
-    if (drawn && !pen && !(y[i + 1] !== null && Number.isFinite(y[i + 1]))) alone.push(i);
-    pen = drawn;
-  });
-  const current = known[Math.min(place ?? known.length - 1, known.length - 1)];
-  const nearest = (event) => {
-    const at = event.clientX - event.currentTarget.getBoundingClientRect().left;
-    let best = 0;
-    known.forEach(([, i], k) => {
-      if (Math.abs(toX(x[i]) - at) < Math.abs(toX(x[known[best][1]]) - at)) best = k;
-    });
-    setPlace(best);
-  };
-  const keys = (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, Escape: 0 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    if (event.key === "Escape") setPlace(null);
-    else setPlace(Math.min(known.length - 1, Math.max(0, (place ?? known.length - 1) + step)));
-  };
-  const readout = `decision ${count(x[current[1]])}: ${num(current[0])}${unit ? ` ${unit}` : ""}`;
-  return html`<figure class=${`chart ${tone}`} ref=${box}>
+  return html`<figure class=${`chart ${tone}`}>
     <figcaption><h3><${Help} text=${help}>${title}<//></h3>
-      <output aria-live=${place === null ? "off" : "polite"} title=${times?.[current[1]]}>${readout}</output></figcaption>
-    <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} tabindex="0" role="img"
-      aria-label=${`${title}: curve from decision ${x[0]} to ${x.at(-1)}. ${readout}. The arrow keys move along it.`}
-      onPointerMove=${nearest} onPointerLeave=${() => setPlace(null)} onKeyDown=${keys} onBlur=${() => setPlace(null)}>
-      ${rows.map((value) => html`<line class="grid" x1=${left} x2=${width - right} y1=${toY(value)} y2=${toY(value)} />
-        <text class="tick" x=${left - 8} y=${toY(value) + 4} text-anchor="end">${num(value)}</text>`)}
-      ${columns.map((value) => html`<text class="tick" x=${toX(value)} y=${height - 8} text-anchor="middle">${count(value)}</text>`)}
-      <path class="curve" d=${path} />
-      ${alone.map((i) => html`<circle class="dot" cx=${toX(x[i])} cy=${toY(y[i])} r="2" />`)}
-      ${place !== null && html`<line class="cursor" x1=${toX(x[current[1]])} x2=${toX(x[current[1]])} y1=${above} y2=${height - below} />`}
-      <circle class="dot" cx=${toX(x[current[1]])} cy=${toY(current[0])} r="3.5" />
-    </svg>
+      <output aria-live=${place === null ? "off" : "polite"} title=${times?.[index]}>${readout}</output></figcaption>
+    <div class="plot" ref=${box}></div>
     <details><summary>Show as a table</summary>
       <${Table} caption=${`${title} by decision`} head=${[{ label: "decision", number: true }, { label: "time" }, { label: title, number: true }]}
-        rows=${thinned(known.length, 50).map((k) => ({ key: k, cells: [count(x[known[k][1]]), times ? time(times[known[k][1]]) : "", num(known[k][0])] }))} />
+        rows=${thinned(known.length, 50).map((k) => known[k]).map((i) => ({ key: i, cells: [count(x[i]), times ? time(times[i]) : "", num(y[i])] }))} />
     </details>
   </figure>`;
 }

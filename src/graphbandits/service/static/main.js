@@ -125,7 +125,7 @@ function App() {
     <main id="main" ref=${main} tabindex="-1">${content}</main>
     <footer class="bottom">
       ${session.who && html`<span>graphbandits ${session.who.version}</span>`}
-      <a href="docs">HTTP API</a>
+      <a href="openapi.json">HTTP API</a>
     </footer>`;
 }
 

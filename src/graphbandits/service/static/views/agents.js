@@ -35,7 +35,7 @@ export function AgentsView({ who }) {
     ${data && agents.length === 0 && html`<${Empty} title="No agents yet.">
       <p>Create one on the command line, and it appears here:</p>
       <${Command}>graphbandits agent init ${shown(who.store)} --policy ids-n --graph complete --arms ann,bob,eve<//>
-      <p>Programs create agents with <code>POST /agents</code>; see the <a href="docs">HTTP API</a>.</p>
+      <p>Programs create agents with <code>POST /agents</code>; see the <a href="openapi.json">HTTP API</a>.</p>
     <//>`}
     ${data && agents.length > 0 && found.length === 0 && html`<p class="quiet">No agent has this name or policy.</p>`}
     ${found.length > 0 && html`<div class="scroll">
