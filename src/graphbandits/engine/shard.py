@@ -277,8 +277,6 @@ class Shard:
         Information ratios, if they were recorded.
     cpu : str, default=""
         CPU type that computed the shard.
-    seconds : float, default=0.0
-        Computation time. It is not saved.
     trajectories : Trajectories, optional
         Actions, observations and eligible arms, if they were recorded.
 
@@ -295,7 +293,6 @@ class Shard:
     plays: Plays
     ratios: Ratios | None = None
     cpu: str = ""
-    seconds: float = 0.0
     trajectories: Trajectories | None = None
 
     @property

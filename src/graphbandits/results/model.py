@@ -212,20 +212,6 @@ class Results:
     graph: Fixed | None = None
     plan: Plan | None = None
 
-    @classmethod
-    def from_shards(cls, plan: Plan, shards: Mapping[str, Sequence[Shard]]) -> Results:
-        """Return the results of a plan from the shards of its policies."""
-        means = true_means(plan.world, plan.seed, plan.trials)
-        arms = plan.world.arms
-        found = {name: PolicyResult.from_shards(mine, arms, means) for name, mine in shards.items()}
-        try:
-            problem = plan.problem
-        except InputError:  # a graph or a world that only this process knows
-            problem = None
-        graph = plan.process if isinstance(plan.process, Fixed) else None
-        settings = plan.settings() | {"problem": problem}
-        return cls(plan.recording.record, found, plan.arm_names, settings, graph, plan)
-
     def __post_init__(self) -> None:
         if not self.policies:
             raise InputError("results must have one policy or more; got none")
@@ -628,6 +614,20 @@ class Results:
             All rows.
         """
         return to_polars(full_table(self, table))
+
+
+def results_from_shards(plan: Plan, shards: Mapping[str, Sequence[Shard]]) -> Results:
+    """Return the results of a plan from the shards of its policies."""
+    means = true_means(plan.world, plan.seed, plan.trials)
+    arms = plan.world.arms
+    found = {name: PolicyResult.from_shards(mine, arms, means) for name, mine in shards.items()}
+    try:
+        problem = plan.problem
+    except InputError:  # a graph or a world that only this process knows
+        problem = None
+    graph = plan.process if isinstance(plan.process, Fixed) else None
+    settings = plan.settings() | {"problem": problem}
+    return Results(plan.recording.record, found, plan.arm_names, settings, graph, plan)
 
 
 def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from graphbandits.graphs import GraphLike
 from graphbandits.policies import Policy
 from graphbandits.posteriors import Posterior
 from graphbandits.results import Results
+from graphbandits.results.model import results_from_shards
 from graphbandits.rng import Keys
 from graphbandits.worlds import World
 
@@ -365,7 +366,7 @@ def simulate_plan(
     shards = {
         name: sorted(memory.shards[name], key=lambda shard: shard.first) for name in plan.policies
     }
-    return Results.from_shards(plan, shards)
+    return results_from_shards(plan, shards)
 
 
 class _Memory:
