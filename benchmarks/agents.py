@@ -200,7 +200,11 @@ def journal(quick: bool) -> None:
             tracemalloc.stop()
             replay = wall_and_cpu(agent.verify)[0]
             agent.disconnect()
-            opened = seconds(wall_and_cpu(lambda s=store: Agent(store=s).disconnect())[0]) if store else "-"
+            opened = (
+                seconds(wall_and_cpu(lambda s=store: Agent(store=s).disconnect())[0])
+                if store
+                else "-"
+            )
             path = Path(store or "")
             size = f"{path.stat().st_size / decisions:.0f}" if path.is_file() else "-"
             rows.append([name, opened, digits(2 * decisions / replay), size, f"{growth:.0f}"])
