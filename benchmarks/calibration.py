@@ -13,13 +13,11 @@ import numpy as np
 from common import number, print_table
 
 from graphbandits import Agent, BetaBernoulli, DecisionLog, as_process, as_world, evaluate
-from graphbandits.engine import RunMonitor, run_block
-from graphbandits.live.evidence import SequentialTest
+from graphbandits.live.evidence import SequentialTest, natural_family
 from graphbandits.policies import Event, Needs, Policy, Problem, View, as_policy
-from graphbandits.posteriors._natural import natural_family
-from graphbandits.results import standard_error
-from graphbandits.results.differences import max_t
 from graphbandits.rng import Keys, Stream
+from graphbandits.simulation.loop import RunMonitor, run_block
+from graphbandits.simulation.statistics import max_t, standard_error
 
 # Evaluation ---------------------------------------------------------------------------------------
 

@@ -21,10 +21,10 @@ from graphbandits import (
     run_experiment,
     simulate,
 )
-from graphbandits.engine import run_block
 from graphbandits.errors import InputError
 from graphbandits.policies import as_policy
 from graphbandits.rng import Keys
+from graphbandits.simulation.loop import run_block
 
 
 def every_policy(quick: bool) -> None:

@@ -16,9 +16,8 @@ from helpers.bad_input import Proposes, refused, refuses
 
 from graphbandits import Agent, DecisionLog, evaluate
 from graphbandits.errors import InputError
-from graphbandits.live import _estimators
-from graphbandits.live._follower import Follower
-from graphbandits.live.evaluation import _Block, _doubt
+from graphbandits.live import evaluation
+from graphbandits.live.evaluation import Follower, _Block, _doubt
 from graphbandits.policies import as_policy
 
 ARMS = ["a", "b", "c"]
@@ -105,7 +104,7 @@ def test_a_model_that_includes_the_current_outcome_is_biased(
         total, count = (np.cumsum(np.where(seen, x, 0.0), axis=0) for x in (reward, weight))
         return np.where(count > 0, total / np.maximum(count, 1.0), 0.5)
 
-    monkeypatch.setattr(_estimators.RunningMean, "before", leaking)
+    monkeypatch.setattr(evaluation.RunningMean, "before", leaking)
     assert abs(expectation(estimator) - VALUE) > 0.01
 
 
