@@ -32,7 +32,6 @@ from graphbandits.study.directory import (
     ShardIndex,
     StudyRecord,
     SweepRecord,
-    list_names,
     read_record,
     verify,
 )
@@ -844,9 +843,8 @@ class Study(Sequence[Cell]):
             self.directory.remove(None, (mine & {*self.directory.series()}) - kept)
             return
         needed = {point.problem for record in others for point in record.points}
-        names = list_names(self.directory.path / "problems")
-        problems = {name.removesuffix(".npz") for name in names if name[0] != "."}
-        self.directory.remove(self.key, {*self.directory.series()} - kept, problems - needed)
+        unused = {*self.directory.problems()} - needed
+        self.directory.remove(self.key, {*self.directory.series()} - kept, unused)
 
     def progress(self) -> Progress:
         """Count the stored trials, without reading shards.
