@@ -81,11 +81,11 @@ RESULTS_DOCUMENT = (ROOT / "docs" / "results.md").read_text("utf-8")
 
 
 def test_results_md_lists_exactly_the_columns() -> None:
-    sections = dict(re.findall(r"^### `(\w+)`:.*?\n(.*?)(?=^##)", RESULTS_DOCUMENT, re.M | re.S))
-    assert set(sections) == set(SCHEMA)
-    for table, section in sections.items():
-        written = dict(re.findall(r"^\| `([\w.]+)` \| (\w+) \|", section, re.MULTILINE))
-        assert written == SCHEMA[table]
+    rows = re.findall(
+        r"^\| `(\w+)` \| [\w, ]+ \| (`policy`.*|`source`.*) \|$", RESULTS_DOCUMENT, re.M
+    )
+    found = {table: re.findall(r"`([\w.]+)`", columns) for table, columns in rows}
+    assert found == {table: list(columns) for table, columns in SCHEMA.items()}
 
 
 def test_results_md_lists_every_setting() -> None:

@@ -421,9 +421,7 @@ def _texts(entry: SimulationEntry) -> dict[str, str]:
         texts["accuracy"] = ACCURACY.get(accuracy, accuracy)
     if joined:
         texts["joined runs"] = "; ".join(_run(run) for run in runs)
-    versions, before = left.pop("versions", None), left.pop("version", UNKNOWN)
-    if not isinstance(versions, Mapping):
-        versions = {"graphbandits": before}
+    versions = left.pop("versions", {"graphbandits": UNKNOWN})
     texts["versions"] = ", ".join(f"{k} {_plain(v)}" for k, v in versions.items())
     return texts | {key: _plain(value) for key, value in left.items()}
 
