@@ -95,6 +95,17 @@ def test_seeds_of_a_sweep_are_pooled(tmp_path: Path) -> None:
         study.results(arms=3, pool="arms")
 
 
+def test_other_files_are_ignored_and_kept(tmp_path: Path) -> None:
+    study = run_study(tmp_path, "a", [Point(plan(["ts-n"], trials=2))])
+    others = [tmp_path / name for name in ("shards/notes", "problems/a.npz", "studies/x.txt", "z")]
+    for path in others:
+        path.write_text("mine")
+    assert study.verify() == []
+    assert study.results().trials == 2
+    study.remove()
+    assert all(path.exists() for path in others)
+
+
 def test_a_removed_study_leaves_what_others_use(tmp_path: Path) -> None:
     both = run_study(tmp_path, "both", [Point(plan())])
     alone = run_study(tmp_path, "alone", [Point(plan(["ts-n"], trials=4))])

@@ -27,7 +27,7 @@ from graphbandits.results.trajectory_tables import (
     chosen_parts,
 )
 from graphbandits.store import Directory, ShardFile
-from graphbandits.store.directory import ShardIndex, list_names
+from graphbandits.store.directory import ShardIndex
 from graphbandits.store.record import PointRecord, StudyRecord, SweepRecord, read_record
 from graphbandits.store.verify import Finding, verify
 from graphbandits.worlds import World
@@ -837,9 +837,8 @@ class Study(Sequence[Cell]):
             self.directory.remove(None, (mine & {*self.directory.series()}) - kept)
             return
         needed = {point.problem for record in others for point in record.points}
-        names = list_names(self.directory.path / "problems")
-        problems = {name.removesuffix(".npz") for name in names if name[0] != "."}
-        self.directory.remove(self.key, {*self.directory.series()} - kept, problems - needed)
+        unused = {*self.directory.problems()} - needed
+        self.directory.remove(self.key, {*self.directory.series()} - kept, unused)
 
     def progress(self) -> Progress:
         """Count the stored trials, without reading shards.

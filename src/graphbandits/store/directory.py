@@ -29,6 +29,7 @@ FORMAT = 1
 MANIFEST = "study.json"
 IDENTITY_FILE = "identity.json"
 _SHARD = re.compile(r"([0-9]{10})-([1-9][0-9]*)\.([0-9a-f]{64})\.parquet")
+_HASH = re.compile(r"[0-9a-f]{64}")
 #: Advice for most damaged or missing files.
 RUN_AGAIN = "run the experiment again to repair it"
 
@@ -205,7 +206,7 @@ class Directory:
 
     def series(self) -> list[str]:
         """List the names of all series."""
-        return list_names(self.path / "shards")
+        return [name for name in list_names(self.path / "shards") if _HASH.fullmatch(name)]
 
     def shards(self, series: str) -> list[ShardFile]:
         """List the shards of a series by their file names; no file is read."""
@@ -319,6 +320,11 @@ class Directory:
         """Write a packed problem; its name is the sha256 of its content."""
         name = f"{hashlib.sha256(data).hexdigest()}.npz"
         write_if_changed(make_directory(self.path / "problems") / name, data)
+
+    def problems(self) -> list[str]:
+        """List the names of all problems."""
+        names = list_names(self.path / "problems")
+        return [name[:-4] for name in names if re.fullmatch(r"[0-9a-f]{64}\.npz", name)]
 
     def problem(self, name: str) -> bytes:
         """Read a packed problem."""

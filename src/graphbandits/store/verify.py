@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphbandits.errors import InputError
-from graphbandits.store.directory import RUN_AGAIN, Directory, ShardFile, list_names
+from graphbandits.store.directory import RUN_AGAIN, Directory, ShardFile
 from graphbandits.store.record import read_record
 
 
@@ -50,12 +50,11 @@ def _studies(directory: Directory) -> Iterator[Finding]:
 
 
 def _problems(directory: Directory) -> Iterator[Finding]:
-    for name in list_names(directory.path / "problems"):
-        if name.endswith(".npz") and not name.startswith("."):
-            try:
-                directory.problem(name.removesuffix(".npz"))
-            except InputError as error:
-                yield _finding(directory.path / "problems" / name, error)
+    for name in directory.problems():
+        try:
+            directory.problem(name)
+        except InputError as error:
+            yield _finding(directory.path / "problems" / f"{name}.npz", error)
 
 
 def _shards(directory: Directory, advance: Callable[[int], None]) -> Iterator[Finding]:
