@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphbandits._version import __version__
 
 if TYPE_CHECKING:
+    from graphbandits.client import Client
     from graphbandits.errors import GraphBanditsError, InputError
     from graphbandits.experiments import (
         Study,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.registry import register
     from graphbandits.results import Results
-    from graphbandits.service.client import Client
     from graphbandits.store import simulate
     from graphbandits.testing import check_plugins
     from graphbandits.theory import inspect_decision, inspect_prior
@@ -52,7 +52,7 @@ _MODULES = {
     "Agent": "graphbandits.live",
     "Bernoulli": "graphbandits.worlds",
     "BetaBernoulli": "graphbandits.posteriors",
-    "Client": "graphbandits.service.client",
+    "Client": "graphbandits.client",
     "Decision": "graphbandits.live",
     "DecisionLog": "graphbandits.live.log",
     "Evaluation": "graphbandits.live.evaluation",

@@ -17,7 +17,7 @@ import pytest
 from helpers.command_line import RUNNER
 
 from graphbandits.cli import app
-from graphbandits.service.client import Client
+from graphbandits.client import Client
 from graphbandits.service.demo import STARTING
 
 COMMAND = [sys.executable, "-m", "graphbandits", "demo", "--no-browser"]

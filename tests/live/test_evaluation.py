@@ -345,7 +345,7 @@ def test_replay_estimates_what_a_learning_policy_earns() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize(("logging", "target"), [("uniform", "uniform"), ("ts-n", 2)])
 def test_intervals_cover(logging: str, target: Any) -> None:
-    """A small version of benchmarks/evaluation_coverage.py; 150 logs of 200 decisions."""
+    """A small version of benchmarks/calibration.py; 150 logs of 200 decisions."""
     trials, truth = 150, THETA.mean() if target == "uniform" else THETA[2]
     inside, safe, values = 0, 0, []
     for seed in range(trials):

@@ -519,7 +519,7 @@ def test_frontier_is_the_lower_right_hull() -> None:
     for _ in range(5):
         found = agent.explain(agent.decide())
         assert found.points is not None
-        gain, delta = found.points.gain, found.points.delta
+        gain, delta = np.array(found.points.gain), np.array(found.points.delta)
         # an arm is a vertex if some weight of the gain makes it the only best one
         weights = np.concatenate([[1e-9], np.geomspace(1e-6, 1e6, 200_001)])
         best = np.argmin(delta[:, None] - weights * gain[:, None], axis=0)

@@ -17,7 +17,8 @@ from scipy.stats import binomtest, fisher_exact
 
 from graphbandits import Agent, Health, InputError
 from graphbandits.live.evidence import SequentialTest
-from graphbandits.live.health import ArmAnswers, low_shares
+from graphbandits.live.health import ArmAnswers
+from graphbandits.live.health_record import low_shares
 from graphbandits.live.requests import answer
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli

@@ -16,17 +16,14 @@ from helpers.bad_input import check_refusal, refuses
 
 from graphbandits import Agent
 from graphbandits.errors import InputError, StoreError
+from graphbandits.live.operations import OPERATIONS
 from graphbandits.live.requests import (
-    KINDS,
     MOST_BYTES,
-    MOST_DECISIONS,
-    MOST_DEPTH,
-    OPERATIONS,
     answer,
     handle,
-    keys_of,
     read_json,
 )
+from graphbandits.live.values import MAX_DECISIONS, MAX_DEPTH
 
 NAMES = ["ann", "bob", "eve"]
 
@@ -140,12 +137,8 @@ def test_every_operation_has_a_test() -> None:
     reads = {"beliefs", "explain", "status", "health", "history", "pending", "decision"}
     assert {request["op"] for request, _ in CALLS} | reads == set(OPERATIONS)
     used = {key for request, _ in CALLS for key in request} | {"op"}
-    wanted = {key for op in OPERATIONS if op not in reads for key in keys_of(op)[1]}
+    wanted = {key for op in OPERATIONS if op not in reads for key in OPERATIONS[op].keys}
     assert wanted - used == {"pi", "unknown"}
-
-
-def test_keys_have_a_kind() -> None:
-    assert {key for op in OPERATIONS for key in keys_of(op)[1]} == set(KINDS)
 
 
 def test_answer_to_explain_has_the_explanation() -> None:
@@ -372,8 +365,8 @@ def test_nesting_has_a_limit() -> None:
         return f'{{"op": "decide", "context": {"[" * depth + "]" * depth}}}'
 
     agent = new()
-    assert answer(agent, line(MOST_DEPTH))["ok"]
-    for depth in (MOST_DEPTH + 1, 900, 10**6):
+    assert answer(agent, line(MAX_DEPTH))["ok"]
+    for depth in (MAX_DEPTH + 1, 900, 10**6):
         check_refusal(refusal(agent, line(depth)))
     check_refusal(refusal(agent, '{"a":' * 10**5))
 
@@ -395,7 +388,7 @@ def test_nesting_has_a_limit() -> None:
         {"op": "decide", "n": 0},
         {"op": "decide", "n": 1.5},
         {"op": "decide", "n": True},
-        {"op": "decide", "n": MOST_DECISIONS + 1},
+        {"op": "decide", "n": MAX_DECISIONS + 1},
         {"op": "decide", "n": 4, "distinct": True},
         {"op": "decide", "distinct": "yes"},
         {"op": "decide", "among": "ann"},
@@ -488,7 +481,7 @@ def test_error_of_the_store_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: object, **options: object) -> None:
         raise StoreError("the disk\nis full")
 
-    monkeypatch.setattr(Agent, "decide", fail)
+    monkeypatch.setattr(Agent, "_perform", fail)
     assert answer(new(), '{"op": "decide"}') == {"ok": False, "error": "the disk is full"}
 
 
@@ -517,12 +510,15 @@ def test_read_json_returns_the_value() -> None:
 # --- documentation ------------------------------------------------------------------------------
 
 
-def test_page_of_the_protocol_lists_every_operation_with_its_keys() -> None:
+def test_page_of_the_protocol_has_the_tables_of_the_operations() -> None:
     page = (ROOT / "docs" / "agent-protocol.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|(.*?)\|(.*?)\|.+?\|$", page, re.MULTILINE)
-    found = {op: tuple(re.findall(r"`(\w+)`", keys)) for op, keys, _ in rows if op in OPERATIONS}
-    required = {op: tuple(re.findall(r"\*\*`(\w+)`\*\*", keys)) for op, keys, _ in rows}
-    assert found == {op: keys_of(op)[1] for op in OPERATIONS}
-    assert {op: required[op] for op in found} == {op: keys_of(op)[0] for op in OPERATIONS}
-    keys = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", page, re.MULTILINE)
-    assert keys == sorted(KINDS)
+    operations, keys = list[str](), set[str]()
+    for op, operation in OPERATIONS.items():
+        required = operation.required
+        names = [f"**`{key}`**" if key in required else f"`{key}`" for key in operation.keys]
+        operations.append(f"| `{op}` | {', '.join(names)} | {operation.__doc__} |")
+        keys |= {
+            f"| `{key}` | {value.text} | {value.meaning} |" for key, value in operation.keys.items()
+        }
+    assert "\n".join(operations) in page
+    assert "\n".join(sorted(keys)) in page

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from graphbandits import Agent
 from graphbandits._io import json_text
-from graphbandits.live.requests import KINDS, OPERATIONS, answer, keys_of
+from graphbandits.live.operations import OPERATIONS
+from graphbandits.live.requests import answer
 
 AGENTS: list[dict[str, Any]] = [
     {"policy": "ids-n", "arms": ["ann", "bob", "eve"], "graph": "path"},
@@ -23,7 +24,7 @@ AGENTS: list[dict[str, Any]] = [
 ARMS = st.sampled_from(["ann", "bob", "eve"] * 4 + [0, "0", "joe", ""])
 NUMBERS = st.sampled_from([0, 1] * 6 + [2, 0.5, -1, 10, 1e308, 10**299, 1e-320, True, "1"])
 TEXTS = st.sampled_from(["", "ann", "x" * 200, "\x00", "\u2028", "\ud800", "é", "file:", "../x"])
-VALUES: st.SearchStrategy[Any] = st.recursive(
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | NUMBERS | TEXTS | ARMS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=6,
@@ -41,7 +42,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "accuracy": st.sampled_from(["strict", "simulation", "high"]),
     "among": ARM_LISTS,
     "arms": ARM_LISTS,
-    "context": VALUES,
+    "context": ANYTHING,
     "distinct": FLAGS,
     "edges": EDGES,
     "estimate": FLAGS,
@@ -66,7 +67,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "pi": FLAGS,
     "policy": st.sampled_from(["ids-n", "ts-n", "ucb-n", "exp3-ix", "idsn", "ids-n(x=1)"]),
     "prior": st.sampled_from([[2, 5], "2,5", {"a": 2}, {"mean": 0, "sd": 2}, {"a": "x"}, [[1]]])
-    | VALUES,
+    | ANYTHING,
     "request": st.sampled_from(["k", "l", "m", "", "\u2603"]),
     "reset": FLAGS,
     "revealed_by": EDGES,
@@ -82,14 +83,14 @@ BATCHES = st.dictionaries(
 def requests(draw: st.DrawFn) -> str:
     """Return a request: valid in most cases, else with a wrong key, value or character."""
     op = draw(st.sampled_from(sorted(OPERATIONS) + ["decide"] * 4 + ["observe"] * 8))
-    required, allowed = keys_of(op)
-    optional = [key for key in allowed if key not in required]
+    required = OPERATIONS[op].required
+    optional = [key for key in OPERATIONS[op].keys if key not in required]
     keys = [*required, *draw(st.lists(st.sampled_from(optional or ["op"]), max_size=3))]
     good = GOOD | {"outcomes": BATCHES} if op == "observe_many" else GOOD
     found = {"op": op} | {key: draw(good[key]) for key in keys if key != "op"}
     change = draw(st.integers(0, 11))
     if change == 0:
-        found[draw(st.sampled_from(["op", *sorted(KINDS), "x"]))] = draw(VALUES)
+        found[draw(st.sampled_from(["op", *sorted(GOOD), "x"]))] = draw(ANYTHING)
     elif change == 1:
         del found[draw(st.sampled_from(sorted(found)))]
     line = json.dumps(found, ensure_ascii=draw(st.booleans()))

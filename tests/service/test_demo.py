@@ -37,7 +37,7 @@ class Direct:
         self.answered: list[tuple[float, str, str]] = []
         self.closed = set[str]()
 
-    def decide(self, *, pending: str, expires: float, pi: bool) -> Decision:
+    def decide(self, *, pending: str, expires: float) -> Decision:
         self.made.append(self.agent.decide(pending=pending, expires=expires))
         return self.made[-1]
 

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
@@ -29,11 +29,9 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 
 from graphbandits import Agent
-from graphbandits.live.requests import BATCH, KINDS, keys_of
-from graphbandits.service import openapi
-from graphbandits.service.agents import KEYS
+from graphbandits.live.operations import routes
 from graphbandits.service.app import create_app
-from graphbandits.service.openapi import ANSWERS, BODIES, EVENTS, body_of, new_agent
+from graphbandits.service.openapi import ANSWERS, BODIES
 from graphbandits.service.settings import Settings
 
 CHECKS = [
@@ -57,7 +55,7 @@ AGENTS: dict[str, list[Any]] = {
     "counts": ["ann", "bob", "eve"],
 }
 #: How often each operation is called, if it is not once.
-WEIGHTS = {"decide": 7, "observe": 7, "add_event": 5, "learn": 3, "create_agent": 3}
+WEIGHTS = {"decide": 7, "observe_many": 7, "event": 5, "learn": 3, "create_agent": 3}
 GRAPHS: list[Any] = [
     *("star", "complete", "star", "complete", "random(r=0.5)", "file:edges.txt", "nothing"),
     {"edges": [["ann", "bob", 0.5], ["eve"], ["joe"]]},
@@ -162,7 +160,7 @@ class Likely:
             }
         )
 
-    def observe(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
+    def observe_many(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
         some = self.some_of(ids)[:3]
         more = {"partial": lambda: self.happens(0.8), "extra": lambda: self.happens(0.8)}
         return {"outcomes": {id_: self.rewards(arms) for id_ in some}} | self.part_of(more)
@@ -194,8 +192,8 @@ class Likely:
             }
         )
 
-    def add_event(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
-        op = self.rng.choice(EVENTS)
+    def event(self, arms: list[Any], ids: list[str]) -> dict[str, Any]:
+        operation = self.rng.choice(routes()["events"])
         neighbours = dict.fromkeys(map(str, self.some_of(arms)), 0.5)
         values: dict[str, Any] = {
             "name": self.rng.choice(["kim", "joe", 9]),
@@ -206,9 +204,8 @@ class Likely:
             "edges": self.rng.choice([self.some_of(arms), neighbours]),
             "reset": self.happens(0.5),
         }
-        required, allowed = keys_of(op)
-        more = [key for key in allowed if key in values and self.happens(0.5)]
-        return {"op": op} | {key: values[key] for key in (*required, *more)}
+        more = [key for key in operation.keys if key in values and self.happens(0.5)]
+        return {"op": operation.op} | {key: values[key] for key in (*operation.required, *more)}
 
 
 @st.composite
@@ -239,7 +236,7 @@ def make_likely(world: World, name: str, case: schemathesis.Case, likely: Likely
         case.body = {**case.body, **body} if is_mixed else body
         case.media_type = "application/json"
         case.headers = {}
-    if name in ("decide", "observe") and likely.happens(0.1):
+    if name in ("decide", "observe_many") and likely.happens(0.1):
         case.headers = {"Idempotency-Key": likely.rng.choice("vwxyz")}
 
 
@@ -332,7 +329,7 @@ WITHOUT_WORDS = {"accuracy", "estimate", "points", "arms", "last", "level", "for
 
 
 def test_all_schemas_are_valid() -> None:
-    for form in (*BODIES.values(), *ANSWERS.values(), *openapi._FORMS.values()):
+    for form in (*BODIES.values(), *ANSWERS.values()):
         jsonschema_rs.meta.validate(form)
 
 
@@ -343,129 +340,18 @@ def test_a_new_description_is_the_same() -> None:
 
 
 def test_bodies_have_the_keys_of_the_operations() -> None:
-    bodies = {op: body_of(op) for op in ("decide", "observe_many", "learn", *EVENTS)}
-    for op, body in bodies.items():
-        required, keys = keys_of(op)
-        assert list(body["properties"]) == list(keys)
-        assert body["required"] == list(required)
-        assert body["additionalProperties"] is False
-    assert list(BODIES["decide"]["properties"]) == [
-        key for key in keys_of("decide")[1] if key != "request"
-    ]
-    assert list(BODIES["observe"]["properties"]) == [
-        key for key in keys_of("observe_many")[1] if key != "request"
-    ]
-    assert BODIES["learn"] == bodies["learn"]
-    assert [one["properties"]["op"]["const"] for one in BODIES["events"]["oneOf"]] == list(EVENTS)
-    for one in BODIES["events"]["oneOf"]:
-        op = one["properties"]["op"]["const"]
-        assert list(one["properties"]) == ["op", *keys_of(op)[1]]
-        assert one["required"] == ["op", *keys_of(op)[0]]
-    assert list(new_agent()["properties"]) == list(KEYS)
-
-
-def test_every_key_has_a_schema() -> None:
-    assert openapi._FORMS.keys() == KINDS.keys()
-    for key, form in new_agent()["properties"].items():
-        assert form["description"] == KEYS[key][0]
-
-
-# --- schemas and checks of keys -----------------------------------------------------------------
-
-#: Schema and check of each key of a request, and of each key of a new agent.
-FORMS = {key: (form, KINDS[key][1]) for key, form in openapi._FORMS.items()}
-FORMS |= {
-    f"new agent: {key}": (form, KEYS[key][1])
-    for key, form in new_agent()["properties"].items()
-    if key not in ("graph", "prior", "policy", "accuracy", "expires")
-}
-FORMS["observe_many: outcomes"] = (BODIES["observe"]["properties"]["outcomes"], BATCH[1])
-#: Keys whose schemas accept exactly what the check accepts; the agent checks the others further.
-EXACT = [
-    *("among", "arms", "distinct", "estimate", "exclude", "extra", "id", "name", "outcomes"),
-    *("partial", "pi", "policy", "reset", "observe_many: outcomes"),
-]
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-JSON = st.recursive(
-    SCALARS | st.just("ann"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def generated(form: dict[str, Any], mode: GenerationMode) -> st.SearchStrategy[Any]:
-    """Return values that a schema accepts, or that it refuses."""
-    description = {
-        "openapi": "3.1.0",
-        "info": {"title": "one key", "version": "1"},
-        "paths": {
-            "/": {
-                "post": {
-                    "requestBody": {
-                        "required": True,
-                        "content": {"application/json": {"schema": form}},
-                    },
-                    "responses": {"default": {"description": "any"}},
-                }
-            }
-        },
-    }
-    operation = schemathesis.openapi.from_dict(description)["/"]["POST"]
-    return operation.as_strategy(generation_mode=mode).map(lambda case: case.body)
-
-
-def is_json(value: Any) -> bool:
-    """Return whether a generated body is a value, and not bytes or a missing body."""
-    return isinstance(value, str | int | float | bool | list | dict | None)
-
-
-def has_whole_float(value: Any) -> bool:
-    """Return whether a value has a number such as 1.0, which is an integer in a schema only."""
-    if isinstance(value, dict | list):
-        members = value.values() if isinstance(value, dict) else value
-        return any(map(has_whole_float, members))
-    return isinstance(value, float) and value.is_integer()
-
-
-@pytest.mark.parametrize("key", FORMS)
-def test_what_a_schema_accepts_is_accepted(key: str) -> None:
-    form, is_valid = FORMS[key]
-    validator = jsonschema_rs.validator_for(form)
-    accepted = 0
-
-    @seed(1)
-    @settings(max_examples=100, **GENERATE)
-    @given(generated(form, GenerationMode.POSITIVE) | JSON)
-    def check(value: Any) -> None:
-        nonlocal accepted
-        assume(is_json(value) and not has_whole_float(value))
-        if value is not None and validator.is_valid(value):
-            accepted += 1
-            assert is_valid(value), value
-
-    check()
-    assert accepted > 2
-
-
-@pytest.mark.parametrize("key", EXACT)
-def test_what_a_schema_refuses_is_refused(key: str) -> None:
-    form, is_valid = FORMS[key]
-    validator = jsonschema_rs.validator_for(form)
-    refused = 0
-
-    @seed(1)
-    @settings(max_examples=150, **GENERATE)
-    @given(
-        generated(form, GenerationMode.NEGATIVE) | JSON | generated(form, GenerationMode.POSITIVE)
-    )
-    def check(value: Any) -> None:
-        nonlocal refused
-        assume(is_json(value) and not has_whole_float(value))
-        assert validator.is_valid(value) == is_valid(value), value
-        refused += not is_valid(value)
-
-    check()
-    assert refused > 20
+    assert BODIES.keys() == {"decisions", "outcomes", "learn", "events", "agents"}
+    for route, (first, *more) in routes().items():
+        body = BODIES[route]
+        bodies = {one["properties"]["op"]["const"]: one for one in body.get("oneOf", ())}
+        for operation in (first, *more):
+            found = bodies[operation.op] if more else body
+            required, keys = list(operation.required), list(operation.keys)
+            assert found["required"] == (["op", *required] if more else required)
+            assert [key for key in found["properties"] if key != "op"] == [
+                key for key in keys if key != "request"
+            ]
+            assert found["additionalProperties"] is False
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -482,7 +368,7 @@ def test_answers_have_the_documented_keys(tmp_path: Path) -> None:
         outcomes = {id_: {"ann": 1} for id_ in ids[:2]}
         answers = {
             "decide": made,
-            "observe": client.post(f"{path}/outcomes", json={"outcomes": outcomes}).json(),
+            "observe_many": client.post(f"{path}/outcomes", json={"outcomes": outcomes}).json(),
             "learn": client.post(f"{path}/learn", json={"outcomes": {"ann": 1}}).json(),
             "agent": client.get(path).json(),
             "decision": client.get(f"{path}/decisions/{ids[0]}").json(),
@@ -494,7 +380,7 @@ def test_answers_have_the_documented_keys(tmp_path: Path) -> None:
         for name in ("arms", "graph", "trend", "history", "pending", "beliefs", "decisions"):
             answers[name] = client.get(f"{path}/{name}").json()
         answers["overview"] = client.get(f"{path}/overview").json()
-        answers["events"] = client.post(f"{path}/events", json={"op": "reset"}).json()
+        answers["event"] = client.post(f"{path}/events", json={"op": "reset"}).json()
     assert answers.keys() == ANSWERS.keys()
     for name, answer in answers.items():
         jsonschema_rs.validate(ANSWERS[name], answer)

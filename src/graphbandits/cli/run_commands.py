@@ -276,8 +276,9 @@ def simulate(
     load(plugin)
     from graphbandits.engine import Plan
     from graphbandits.engine._progress import announce_compilation
+    from graphbandits.engine.executors import available_cores
     from graphbandits.experiments.experiment import build_models
-    from graphbandits.experiments.run import available_cores, rerun_command, run_plan
+    from graphbandits.experiments.run import rerun_command, run_plan
     from graphbandits.store import simulate_plan
     from graphbandits.theory import bounds_of, judge_bounds
     from graphbandits.theory.simulation_bounds import bounds_summary

@@ -10,11 +10,11 @@ from typing import Any
 
 from graphbandits.engine import Plan
 from graphbandits.engine._progress import JOINT_COMPILATION, announce_compilation, progress_bar
+from graphbandits.engine.executors import available_cores
 from graphbandits.engine.plan import point_text
 from graphbandits.errors import InputError, check_integer
 from graphbandits.experiments._texts import prefix_errors
 from graphbandits.experiments.experiment import load_experiment
-from graphbandits.experiments.run import available_cores
 from graphbandits.plugins import load_plugin
 from graphbandits.theory.auditor import Audit, audit, covered_policies
 

@@ -15,13 +15,13 @@ import numpy as np
 from graphbandits._types import Floats
 from graphbandits.engine import Plan
 from graphbandits.engine._progress import Advance, progress_bar
+from graphbandits.engine.executors import available_cores
 from graphbandits.errors import (
     GraphBanditsError,
     InputError,
     check_integer,
     check_positive,
 )
-from graphbandits.experiments.run import available_cores
 from graphbandits.graphs import GraphLike, as_process
 from graphbandits.graphs._shape import Shape
 from graphbandits.graphs.processes import fixed_feedback

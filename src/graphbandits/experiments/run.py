@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from graphbandits._io import make_directory
 from graphbandits.engine import Plan, Shard, Task
 from graphbandits.engine._progress import Advance
+from graphbandits.engine.executors import available_cores
 from graphbandits.engine.identity import cpu_name
 from graphbandits.errors import InputError, InputWarning, check_integer, nearest
 from graphbandits.experiments._texts import prefix_errors
@@ -372,11 +372,6 @@ def worker_options(
     return WorkerOptions(
         available_cores() if workers is None else workers, cluster, shard, parallel
     )
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def rerun_command(words: Sequence[str], plugins: Sequence[str | Path] = ()) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs import _domination_kernels as kernels
+from graphbandits.graphs import _domination_kernels as domination_kernels
 from graphbandits.graphs._clique_kernels import bit_sets
 from graphbandits.graphs._reductions import EXACT_LIMIT, Adjacency, Budget, adjacency_lists
 from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
@@ -48,7 +48,7 @@ class DominationProblem:
     def greedy(self, before: Ints = NO_ARMS) -> Ints:
         """Compute a dominating set greedily, starting with the arms of ``before``."""
         chosen = np.empty(self.arms, np.int64)
-        count = kernels.greedy_dominating(self.arrays, before, chosen)
+        count = domination_kernels.greedy_dominating(self.arrays, before, chosen)
         return np.sort(chosen[:count])
 
     def sums(self, y: Floats, neighbours: Adjacency) -> Floats:
@@ -76,14 +76,14 @@ class DominationProblem:
         y = np.maximum(y, 0.0) / np.maximum.reduceat(
             load[self.incoming.column], self.incoming.start[:-1]
         )
-        kernels.raise_duals(self.arrays, self._by_fewest, y)
+        domination_kernels.raise_duals(self.arrays, self._by_fewest, y)
         return y / max(float(self.sums(y, self.outgoing).max()), 1.0)  # corrects rounding errors
 
     def feasible_primals(self, z: Floats) -> Floats:
         """Make z feasible: increase it at uncovered arms, then reduce it if possible."""
         z = np.maximum(z, 0.0)
         z = z + np.maximum(1.0 - self.sums(z, self.incoming), 0.0)
-        kernels.lower_primals(self.arrays, self._by_least, z)
+        domination_kernels.lower_primals(self.arrays, self._by_least, z)
         return z / min(float(self.sums(z, self.incoming).min()), 1.0)
 
     def primal_dual(
@@ -195,9 +195,11 @@ def _search(
     best, state = np.concatenate([chosen, [0, 0]]), np.array([0, len(chosen), 1])
     chunk, finished = max(1, 20_000_000 // graph.arms**2), False
     while not finished and not budget.exhausted:
-        finished = kernels.dominating_search(reveals, by, stack, best, state, lower, chunk)
-        size = int(state[kernels.BEST])
+        finished = domination_kernels.dominating_search(
+            reveals, by, stack, best, state, lower, chunk
+        )
+        size = int(state[domination_kernels.BEST])
         budget.spend()
         report(size if finished else lower, size)
-    chosen = np.sort(best[: state[kernels.BEST]])
+    chosen = np.sort(best[: state[domination_kernels.BEST]])
     return (len(chosen) if finished else lower), chosen

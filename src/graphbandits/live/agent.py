@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import os
 import secrets
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice, takewhile
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -25,19 +24,17 @@ from graphbandits.errors import (
     InputWarning,
     NotFoundError,
     StoreError,
-    check_bool,
     check_integer,
-    check_positive,
     short_repr,
 )
 from graphbandits.graphs import GraphLike, Process
-from graphbandits.graphs.named import recipe_text
-from graphbandits.live._packing import pack_graph
-from graphbandits.live._times import MOST_SECONDS, timestamp
-from graphbandits.live.deciding import Request, as_decision, make_decisions
+from graphbandits.live._times import timestamp
+from graphbandits.live.deciding import as_decision, check_lifetime
 from graphbandits.live.decision import Decision
-from graphbandits.live.explanation import Explanation, explain
-from graphbandits.live.health import Health, HealthRecord, check_level
+from graphbandits.live.explaining import explain
+from graphbandits.live.explanation import Explanation
+from graphbandits.live.health import Health, check_level
+from graphbandits.live.health_record import HealthRecord
 from graphbandits.live.history import count_entries, describe
 from graphbandits.live.journal import (
     Entry,
@@ -45,18 +42,15 @@ from graphbandits.live.journal import (
     MemoryJournal,
     PastJournal,
     Snapshot,
-    StoredRequest,
     copy_objects,
 )
-from graphbandits.live.outcome_tables import read_outcomes
-from graphbandits.live.outcomes import Reward, checked_outcomes, late_outcomes, new_outcomes
-from graphbandits.live.setup import MODEL, EdgesLike, Setup
+from graphbandits.live.methods import AgentMethods, id_of, seconds_of
+from graphbandits.live.operations import Operation, close_entries, hash_of
+from graphbandits.live.setup import MODEL, Setup
 from graphbandits.live.state import (
     AgentState,
     MissingEntriesError,
-    OpenDecision,
     number_in,
-    pack_learned,
 )
 from graphbandits.live.trend import TrendRecord
 from graphbandits.policies import Policy, as_policy
@@ -78,15 +72,13 @@ R = TypeVar("R", HealthRecord, TrendRecord)
 SNAPSHOT_ENTRIES = 1000
 #: Bytes of a snapshot per entry between two of them: so snapshots at most double the size.
 SNAPSHOT_BYTES = 200
-#: Most characters of the key of a request.
-MOST_KEY = 200
 #: Attempts to load an agent while other processes remove entries.
 MOST_ATTEMPTS = 5
 #: Entries that are copied at a time.
 MOST_COPIED = 500
 
 
-class Agent:
+class Agent(AgentMethods):
     """Agent that makes decisions with a policy and learns from observed rewards.
 
     Several decisions may be open at a time. Their outcomes may come in pieces, in any order, late,
@@ -201,7 +193,7 @@ class Agent:
         self._health: HealthRecord | None = None
         self._trend: TrendRecord | None = None
         self._store: AgentStore | None = None
-        seconds = None if expires is None else _seconds(expires, "expires")
+        seconds = None if expires is None else check_lifetime(seconds_of(expires))
         if store is None:
             self.name = name
             self._journal: Journal = MemoryJournal()
@@ -262,7 +254,7 @@ class Agent:
     def _check_arguments(self, given: dict[str, Any], expires: float | None) -> None:
         """Raise InputError if an argument contradicts the agent, now and at its creation."""
         created = self._state.created
-        current = self._state.setup.pack(_hash_only) | {"expires": self._state.lifetime}
+        current = self._state.setup.pack(hash_of) | {"expires": self._state.lifetime}
         plain = {key: given[key] for key in ("seed", "trial", "horizon") if given[key] is not None}
         if given["policy"] is not None:
             plain["policy"] = text_of(as_policy(given["policy"]))
@@ -355,16 +347,6 @@ class Agent:
             return tuple(one.id for one in self._current().open.values() if not one.is_due(now))
 
     def status(self) -> dict[str, Any]:
-        """Count decisions and outcomes.
-
-        Returns
-        -------
-        dict
-            ``name``, ``policy``, number of ``arms``, ``decisions``, ``open`` ones, ``expired``
-            ones, distinct ``outcomes`` of decisions, ``learned`` outcomes without a decision,
-            ``late`` outcomes, names of ``paused`` and ``retired`` arms, and ``entries`` of the
-            journal.
-        """
         with self._lock:
             state = self._current()
             arms, due = state.setup.arms, len(state.due(self._now()))
@@ -388,22 +370,6 @@ class Agent:
         after: int | None = None,
         decision: Decision | str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the entries of the journal, as JSON values.
-
-        Parameters
-        ----------
-        last : int, optional
-            Number of entries to return, the newest ones. The default is all that were not removed.
-        after : int, optional
-            Number of the entry after which to start.
-        decision : Decision or str, optional
-            Return the entries of this decision only; it may be the id.
-
-        Returns
-        -------
-        list of dict
-            ``number``, ``time``, ``kind``, ``decision`` (the id) and what belongs to the kind.
-        """
         if last is not None:
             check_integer(last, "last")
         start = 0 if after is None else check_integer(after, "after", least=0)
@@ -411,7 +377,7 @@ class Agent:
             state = self._current()
             entries: Iterable[Entry]
             if decision is not None:
-                made = self._made(_id_of(decision))
+                made = self._made(id_of(decision))
                 rows = self._journal.of_decision(made.decision or 0)
                 entries = [one for one in rows if one.number > start][-(last or 0) :]
             else:
@@ -424,28 +390,6 @@ class Agent:
             return describe(entries, state.setup.arms, self._journal)
 
     def log(self) -> DecisionLog:
-        """Return all decisions with their probabilities and outcomes, as a table.
-
-        Decisions whose entries were removed by :meth:`forget` are not in it. Decisions that have
-        expired by now are closed.
-
-        Returns
-        -------
-        DecisionLog
-            One row per decision.
-
-        Raises
-        ------
-        StoreError
-            If the agent is in memory, and its first entries were removed.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.observe(agent.decide(among=["bob"]), {"bob": 1})
-        >>> agent.log().to_arrow()["eligible"].to_pylist()
-        [['bob']]
-        """
         from graphbandits.live.log import DecisionLog
 
         with self._lock:
@@ -458,42 +402,12 @@ class Agent:
             due = [
                 entry._replace(time=one.expires or 0.0)
                 for entry, one in zip(
-                    _close_entries(state, 0.0, expired, "expired"), expired, strict=True
+                    close_entries(state, 0.0, expired, "expired"), expired, strict=True
                 )
             ]
             return DecisionLog._of_journal(start, chain(made, due), self._get)
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
-        """Compute the current statistics alpha, Delta and h of each arm.
-
-        Paused and retired arms are left out: alpha is the probability that an arm is the best of
-        the others.
-
-        Parameters
-        ----------
-        accuracy : {"simulation", "strict"}, optional
-            Accuracy of the statistics. The default is that of the agent.
-        estimate : bool, default=False
-            If true, the result has an estimated ``error``, which is absolute with the accuracy
-            "simulation" and relative with "strict".
-
-        Returns
-        -------
-        BeliefsByArm
-            Statistics by arm.
-
-        Raises
-        ------
-        InputError
-            If the policy has no posterior.
-
-        Examples
-        --------
-        >>> agent = Agent("ids-n", ["ann", "bob"], prior=[(80, 20), (20, 80)], seed=1)
-        >>> found = agent.beliefs("strict", estimate=True)
-        >>> f"{found['bob'].alpha:.8g}", found.arms[found.alpha.argmax()], found.error < 1e-8
-        ('5.342731e-19', 'ann', True)
-        """
         with self._lock:
             state = self._current()
             setup, arrays, now = state.setup, state.policy_state, self._clock()
@@ -521,42 +435,6 @@ class Agent:
             return BeliefsByArm.of(found, arms, index)
 
     def health(self, level: float = 0.01) -> Health:
-        """Report whether outcomes contradict the posterior, and which answers are missing.
-
-        A sequential test compares the outcomes with the predictions of the posterior
-        (:mod:`graphbandits.live.evidence`). If the model is right and the parameters of the arms
-        are drawn from the prior, it ever warns with a probability of at most ``level``, however
-        often it is called. :meth:`reset` starts it again, and so does :meth:`forget`, from what was
-        learned. The first call reads the journal; further calls read what is new.
-
-        Parameters
-        ----------
-        level : float, default=0.01
-            Level of the tests.
-
-        Returns
-        -------
-        Health
-            Warnings, counts, the test, and the shares of answers by arm.
-
-        Raises
-        ------
-        InputError
-            If the level is not between 0 and 1.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"ann": (30, 50), "bob": (25, 50)})
-        100
-        >>> agent.health().verdict
-        'ok'
-        >>> agent.learn({"ann": (0, 40), "bob": (21, 40)})  # the tracking of ann is broken
-        80
-        >>> found = agent.health()
-        >>> found.verdict, found.test.arms[0].arm
-        ('warning', 'ann')
-        """
         level = check_level(level)
         with self._lock:
             return _retried(self._health_record).report(self._now(), level)
@@ -598,63 +476,11 @@ class Agent:
         return same and record.first == self._journal.first()
 
     def trend(self, points: int = 200) -> dict[str, Any]:
-        """Return how expected regret, information ratio and entropy have developed.
-
-        The statistics of a decision are those with which it was made, as in :meth:`explain`. With
-        more than 400 decisions, some at equal distances stand for the others. The first call reads
-        the journal, further calls read what is new.
-
-        Parameters
-        ----------
-        points : int, default=200
-            Largest number of decisions to return.
-
-        Returns
-        -------
-        dict
-            Lists with one value per decision: its number ``decision``, its ``time``, its expected
-            ``regret``, the estimated ``cumulative`` regret, the information ``ratio`` and the
-            ``entropy`` of the best arm before it. Values are None if the policy has no posterior.
-            ``every`` is the distance between two decisions.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> for reward in (1, 1, 0):
-        ...     decision = agent.decide()
-        ...     agent.observe(decision, {decision.arm: reward})
-        >>> [round(value, 2) for value in agent.trend()["cumulative"]]
-        [0.17, 0.31, 0.42]
-        """
         most = check_integer(points, "points")
         with self._lock:
             return _retried(self._trend_record).to_dict(most)
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
-        """Return statistics of the arms whose names contain a text, the most relevant ones first.
-
-        Parameters
-        ----------
-        search : str, default=""
-            The text; upper and lower case are the same. By default all arms are found.
-        limit : int, default=20
-            Largest number of arms to return.
-
-        Returns
-        -------
-        arms : list of dict
-            Rows as those of :meth:`overview`: arms whose names start with the text, then those that
-            are most likely the best.
-        found : int
-            Number of arms that were found.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob", "joanna"], seed=1)
-        >>> rows, found = agent.find_arms("AN")
-        >>> [row["arm"] for row in rows], found
-        (['ann', 'joanna'], 2)
-        """
         most = check_integer(limit, "limit")
         if not isinstance(search, str):
             raise InputError(f"search must be a text, not {short_repr(search)}")
@@ -667,31 +493,6 @@ class Agent:
             return arm_rows(state, counts, beliefs, found[:most]), len(found)
 
     def neighbourhood(self, around: Iterable[Arm] = (), limit: int = 2000) -> dict[str, Any]:
-        """Return arms with their statistics, and the edges between them.
-
-        Parameters
-        ----------
-        around : iterable of arms, default=()
-            Arms to start from. They are chosen first, then their neighbours, and the arms that are
-            likely the best or were played last.
-        limit : int, default=2000
-            Largest number of arms to return.
-
-        Returns
-        -------
-        dict
-            ``arms``, rows as those of :meth:`overview`; ``edges``, lists [i, j, p] of positions in
-            ``arms`` and the probability that i reveals j; ``edges_left_out``, their number;
-            ``directed``; the ``total`` number of arms; ``changes``, whether the graph differs from
-            round to round; ``last``, the positions of the three arms that were played last.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob", "eve"], graph="edges(1>2:0.5)", seed=1)
-        >>> found = agent.neighbourhood()
-        >>> [row["arm"] for row in found["arms"]], found["edges"], found["directed"]
-        (['ann', 'bob', 'eve'], [[0, 1, 0.5]], True)
-        """
         most = check_integer(limit, "limit")
         from graphbandits.live.overview import part_of_graph
 
@@ -703,30 +504,6 @@ class Agent:
     def decisions(
         self, limit: int = 50, *, before: int | None = None, only_open: bool = False
     ) -> list[dict[str, Any]]:
-        """Return decisions with their status and outcomes, the newest first, as JSON values.
-
-        Parameters
-        ----------
-        limit : int, default=50
-            Largest number of decisions to return.
-        before : int, optional
-            Number of the decision before which to start.
-        only_open : bool, default=False
-            Whether only decisions are returned that can be observed.
-
-        Returns
-        -------
-        list of dict
-            ``id``, ``number``, ``arm``, ``probability``, ``time``, ``expires``, ``status`` ("open",
-            "closed" or "expired"), ``outcomes`` by arm, and the arms of ``late`` outcomes.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
-        >>> agent.observe(agent.decide(), {"bob": 1}, partial=True)
-        >>> [(one["status"], one["outcomes"]) for one in agent.decisions()]
-        [('open', {'bob': 1.0})]
-        """
         most = check_integer(limit, "limit")
         end = None if before is None else check_integer(before, "before")
         from graphbandits.live.overview import decision_rows
@@ -741,24 +518,7 @@ class Agent:
             return decision_rows(state, self._journal, now, list(islice(numbers, most)))
 
     def decision(self, id: str) -> Decision:
-        """Return a decision, open or closed.
-
-        Parameters
-        ----------
-        id : str
-            Id of the decision.
-
-        Returns
-        -------
-        Decision
-            The decision.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, or its record was removed.
-        """
-        id_ = _id_of(id)
+        id_ = id_of(id)
         with self._lock:
             state, entry = self._current(), self._made(id_)
             found = state.find(id_)
@@ -771,35 +531,7 @@ class Agent:
             return as_decision(state, entry, state.feedback(found))
 
     def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
-        """Explain why an arm was played, from the journal alone.
-
-        The state before the decision is replayed: later outcomes and changes of policy, graph and
-        arms do not change the explanation.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id; open or closed.
-        arms : int, default=5
-            Number of arms to list: the played one, and those that are most relevant.
-
-        Returns
-        -------
-        Explanation
-            The explanation: ``text``, ``to_dict()``, a table of rich, ``figure()``.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, or its record was removed.
-
-        Examples
-        --------
-        >>> agent = Agent("ids-n", ["ann", "bob"], prior={"ann": (8, 2), "bob": (1, 1)}, seed=1)
-        >>> [round(one.alpha, 2) for one in agent.explain(agent.decide()).arms]
-        [0.8, 0.2]
-        """
-        id_, most = _id_of(decision), check_integer(arms, "arms")
+        id_, most = id_of(decision), check_integer(arms, "arms")
         with self._lock:
             self._current()
             entry = self._made(id_)
@@ -845,30 +577,6 @@ class Agent:
             return draw_agent(state, self._journal, self._known_beliefs(state), most, width)
 
     def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
-        """Return the beliefs, plays and outcomes by arm, and the last decisions, as JSON values.
-
-        Parameters
-        ----------
-        arms : int, default=10
-            Number of arms to list: those that are most likely the best, then the most played ones.
-        last : int, default=5
-            Number of decisions to list.
-
-        Returns
-        -------
-        dict
-            ``status`` as in :meth:`status`; ``arms``, a list with ``arm``, ``number``, ``status``,
-            ``alpha``, ``delta``, ``h`` (None without a posterior), ``plays``, ``outcomes`` and
-            ``state``; the number of ``others``; and ``decisions``, as in :meth:`history`.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"bob": (3, 4)})
-        4
-        >>> [(one["arm"], one["outcomes"]) for one in agent.overview()["arms"]]
-        [('bob', 4.0), ('ann', 0.0)]
-        """
         most = check_integer(arms, "arms")
         count = check_integer(last, "last", least=0)
         from graphbandits.live.overview import arm_table
@@ -951,586 +659,6 @@ class Agent:
             past._state, past._start = state, getattr(self, "_start", state.setup)
             return past
 
-    # Decisions ------------------------------------------------------------------------------------
-
-    @overload
-    def decide(
-        self,
-        n: None = None,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-    ) -> Decision: ...
-
-    @overload
-    def decide(
-        self,
-        n: int,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-    ) -> list[Decision]: ...
-
-    def decide(
-        self,
-        n: int | None = None,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-    ) -> Decision | list[Decision]:
-        """Make the next decision, or several decisions at one moment.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of decisions, which are returned as a list. By default one decision is returned.
-        distinct : bool, default=False
-            Whether the arms of the ``n`` decisions must differ. Each is then decided among the
-            arms that are left; its ``pi`` is conditional on the earlier ones.
-        among, exclude : iterable of arms, optional
-            Arms that may be played, or that may not. The statistics are those of the best arm that
-            may be played.
-        graph : graph, optional
-            Graph of these decisions, if it is known and differs from that of the agent.
-        context : object, optional
-            JSON value that is kept with the decision.
-        pending : {"ignore", "expected"}, default="ignore"
-            Whether outcomes that are expected from open decisions are ignored, or counted by their
-            expectation: then the posterior is narrower, with the same mean, and further decisions
-            try other arms.
-        expires : timedelta or float, optional
-            Time after which these decisions expire, if it differs from that of the agent.
-        request : str, optional
-            Key of this request, chosen by the caller. If the same request is made again with the
-            same key within seven days, its decisions are returned again, and none is made.
-
-        Returns
-        -------
-        Decision or list of Decision
-            Arm to play, and the arms that may be observed.
-
-        Raises
-        ------
-        InputError
-            If an argument is not allowed, or no arm may be played.
-        ConflictError
-            If another request was made with this key.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob", "eve"], seed=1)
-        >>> sorted(one.arm for one in agent.decide(2, distinct=True, exclude=["bob"]))
-        ['ann', 'eve']
-        """
-        asked = Request(
-            1 if n is None else n,
-            distinct,
-            among,
-            exclude,
-            graph,
-            context,
-            pending,
-            None if expires is None else _seconds(expires, "expires"),
-        )
-        put = self._journal.put_object
-        if request is None:
-            made = self._run(lambda state, now: make_decisions(state, asked, now, put))
-        else:
-            made = self._decide_once(check_request(request), asked)
-        return made[0] if n is None else made
-
-    def _decide_once(self, key: str, asked: Request) -> list[Decision]:
-        """Make the decisions of a request, or return those that were made before."""
-
-        content = asked.content()
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], list[Decision]]:
-            known = self._known_request(key, content)
-            if known is None:
-                entries, made = make_decisions(state, asked, now, self._journal.put_object)
-                first = StoredRequest(content, made[0].number, len(made))
-                self._journal.put_request(key, first, now)
-                return entries, made
-            numbers = range(known.first, known.first + known.decisions)
-            rows = [self._journal.of_decision(number) for number in numbers]
-            ids = [one.body["id"] for row in rows for one in row if one.kind == "decide"]
-            if len(ids) < known.decisions:
-                raise NotFoundError(f"the record of the decisions of request {key!r} was removed")
-            return [], [self.decision(one) for one in ids]
-
-        return self._run(prepare)
-
-    def _known_request(self, key: str, content: str) -> StoredRequest | None:
-        """Return the request with a key; raise ConflictError if its arguments were others."""
-        known = self._journal.get_request(key)
-        if known is not None and known.content != content:
-            raise ConflictError(
-                f"another request was made with the key {short_repr(key)}: use a new key for each "
-                "request, and the same one only to repeat it"
-            )
-        return known
-
-    def observe(
-        self,
-        decision: Decision | str,
-        outcomes: Mapping[Arm, Reward],
-        *,
-        partial: bool = False,
-        extra: bool = False,
-    ) -> None:
-        """Learn from outcomes of a decision.
-
-        Without ``partial`` the decision is closed. If an exception is raised, nothing changes. The
-        same outcome may be reported again: it counts once. Outcomes of a decision that has expired
-        are kept in the journal, counted as ``late`` in :meth:`status`, and not learned. If early
-        outcomes contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id.
-        outcomes : mapping of arm to float or pair
-            Observed rewards. Omit the arms that were not observed. Several outcomes of an arm can
-            be given as one pair (total, count): (successes, trials) of Bernoulli arms, (sum,
-            number) of Gaussian rewards, (events, exposure) of counts.
-        partial : bool, default=False
-            Whether more outcomes of this decision may come. Policies that divide by probabilities
-            of observation, such as ``exp3-ix``, learn when the decision is closed.
-        extra : bool, default=False
-            Whether outcomes of arms are accepted that the decision did not reveal.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, if it is closed, if an arm or a reward is not
-            allowed, or if another reward was reported before.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
-        >>> agent.observe(agent.decide(), {"ann": (3, 10), "bob": 1})
-        >>> agent.state["b"]
-        {'ann': 8.0, 'bob': 1.0}
-        """
-        id_ = _id_of(decision)
-        check_bool(partial, "partial")
-        check_bool(extra, "extra")
-        _check_mapping(outcomes)
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            entry = self._observation(state, now, id_, outcomes, partial, extra)
-            return ([] if entry is None else [entry]), None
-
-        self._run(prepare)
-        self._warn_of_prior()
-
-    def observe_many(
-        self,
-        outcomes: Mapping[Decision | str, Mapping[Arm, Reward]],
-        *,
-        partial: bool = False,
-        extra: bool = False,
-        request: str | None = None,
-    ) -> None:
-        """Learn from outcomes of several decisions, in one transaction: all of them, or none.
-
-        The same as :meth:`observe` for each decision, and faster.
-
-        Parameters
-        ----------
-        outcomes : mapping of Decision or str to mapping
-            Observed rewards by arm, for each decision or its id.
-        partial, extra : bool, default=False
-            As in :meth:`observe`, for all of these decisions.
-        request : str, optional
-            Key of this request, chosen by the caller. Another request with the same key within
-            seven days is an error; the same one again changes nothing.
-
-        Raises
-        ------
-        InputError
-            As in :meth:`observe`; then nothing was learned.
-        ConflictError
-            If another request was made with this key.
-
-        Examples
-        --------
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
-        >>> first, second = agent.decide(2)
-        >>> agent.observe_many({first: {"ann": 1, "bob": 0}, second.id: {"bob": 1}})
-        >>> agent.status()["outcomes"]
-        3
-        """
-        check_bool(partial, "partial")
-        check_bool(extra, "extra")
-        if not isinstance(outcomes, Mapping):
-            raise InputError(
-                "outcomes must be a mapping {decision: {arm: reward}}, not "
-                f"{short_repr(outcomes)}"
-            )
-        given = dict[str, Mapping[Arm, Reward]]()
-        for decision, rewards in outcomes.items():
-            id_ = _id_of(decision)
-            if id_ in given:
-                raise InputError(f"the decision {id_} is given twice: give all its outcomes once")
-            _check_mapping(rewards)
-            given[id_] = rewards
-        if request is not None:
-            check_request(request)
-        content = "" if request is None else _content_of(given, partial, extra)
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            entries = list[Entry]()
-            if request is not None:
-                if self._known_request(request, content):
-                    return [], None
-                self._journal.put_request(request, StoredRequest(content, 0, 0), now)
-            for id_, rewards in given.items():
-                try:
-                    entry = self._observation(state, now, id_, rewards, partial, extra)
-                except InputError as error:
-                    if len(given) == 1 or id_ in str(error):
-                        raise
-                    raise type(error)(f"decision {id_}: {error}") from None
-                if entry is not None:
-                    entries.append(entry._replace(number=state.number + len(entries) + 1))
-            return entries, None
-
-        self._run(prepare)
-        self._warn_of_prior()
-
-    def _observation(
-        self,
-        state: AgentState,
-        now: float,
-        id_: str,
-        outcomes: Mapping[Arm, Reward],
-        partial: bool,
-        extra: bool,
-    ) -> Entry | None:
-        """Return the entry of outcomes of a decision; None if they change nothing."""
-        given = checked_outcomes(state.setup, outcomes)
-        decision = state.find(id_)
-        if decision is None:
-            made = self._made(id_)
-            entries = self._journal.of_decision(made.decision or 0)
-            late = late_outcomes(entries, id_, given, state.setup.arms)
-            if late is None:
-                return None
-            return Entry(state.number + 1, now, "observe", made.decision, late)
-        body = new_outcomes(state, decision, given, extra)
-        body["closes"] = not partial
-        if partial and not body["arms"]:
-            return None
-        return Entry(state.number + 1, now, "observe", decision.number, body)
-
-    def _warn_of_prior(self) -> None:
-        """Issue a warning to the caller of a method if its outcomes contradict the prior."""
-        if not self._state.warning:
-            return
-        with self._lock:
-            state = self._state
-            warning, state.warning = state.warning, ""
-        if warning:
-            warnings.warn(
-                f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}; "
-                "see inspect_prior, and consider another prior",
-                InputWarning,
-                stacklevel=3,
-            )
-
-    def close(self, decision: Decision | str) -> None:
-        """Close a decision: no more outcomes of it are expected.
-
-        A closed decision stays closed.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision.
-        """
-        id_ = _id_of(decision)
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            found = state.find(id_)
-            if found is None:
-                self._made(id_)
-                return [], None
-            return _close_entries(state, now, [found], "closed"), None
-
-        self._run(prepare)
-
-    def learn(self, table: object, *, key: str | None = None, unknown: str = "error") -> int:
-        """Learn from outcomes without a decision, such as earlier data.
-
-        Parameters
-        ----------
-        table : mapping, data frame, table or path
-            A mapping from arms to rewards, or to pairs (total, count); or a table with the columns
-            ``arm`` and ``reward``, one row per outcome, optionally with ``count``, the number of
-            outcomes of this reward; or with the columns ``arm``, ``total`` and ``count``. A table
-            is a pandas or polars data frame, a pyarrow table, or the path of a CSV or Parquet file.
-        key : str, optional
-            Name of the data. A table with the same key is learned once.
-        unknown : {"error", "skip"}, default="error"
-            What to do with outcomes of arms that the agent does not have.
-
-        Returns
-        -------
-        int
-            Number of outcomes that were learned.
-
-        Raises
-        ------
-        InputError
-            If an arm or a reward is not allowed, or if the policy divides by probabilities of
-            observation, which these outcomes do not have.
-
-        Examples
-        --------
-        >>> agent = Agent("ids-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"ann": (30, 100), "bob": 1}, key="last year")
-        101
-        >>> agent.learn({"ann": (30, 100), "bob": 1}, key="last year")
-        0
-        >>> agent.state["a"]
-        {'ann': 31.0, 'bob': 2.0}
-        """
-        if key is not None and (not isinstance(key, str) or not key):
-            raise InputError(f"key must be a text, not {short_repr(key)}")
-        if unknown not in ("error", "skip"):
-            raise InputError(f"unknown must be 'error' or 'skip', not {short_repr(unknown)}")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], int]:
-            setup = state.setup
-            if not setup.incremental:
-                raise InputError(
-                    f"policy '{name_of(setup.policy)}' cannot learn from outcomes without a "
-                    "decision: it needs the probability with which an outcome was observed. Use a "
-                    "policy with a posterior"
-                )
-            if key is not None and key in state.tables:
-                return [], 0
-            arm, reward, weight, outcomes = read_outcomes(table, setup, unknown == "skip")
-            body: dict[str, Any] = {"outcomes": outcomes}
-            if key is not None:
-                body["key"] = key
-            data = pack_learned(arm, reward, weight)
-            return [Entry(state.number + 1, now, "learn", None, body, data)], outcomes
-
-        learned = self._run(prepare)
-        self._warn_of_prior()
-        return learned
-
-    # A changing world -----------------------------------------------------------------------------
-
-    def add_arm(
-        self,
-        name: Arm,
-        prior: object = None,
-        edges: EdgesLike | None = None,
-        *,
-        reveals: EdgesLike | None = None,
-        revealed_by: EdgesLike | None = None,
-    ) -> None:
-        """Add an arm.
-
-        Parameters
-        ----------
-        name : str or int
-            Its name.
-        prior : object, optional
-            Parameters of its prior, such as (2, 5) or {"mean": 0, "sd": 2}. The default is the
-            prior of the other arms, if they have the same.
-        edges : iterable of arms or mapping of arm to float, optional
-            Neighbours, which reveal the arm and are revealed by it; with probabilities if it is a
-            mapping.
-        reveals, revealed_by : iterable of arms or mapping of arm to float, optional
-            Neighbours in one direction: arms that the new one reveals, or that reveal it.
-            Without any edges, a graph for any number of arms, such as "complete", is extended; in
-            other graphs the arm has no neighbours.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, a neighbour is unknown, or the policy cannot take another arm.
-
-        Examples
-        --------
-        >>> agent = Agent("ids-n", arms=["ann", "bob"], graph="edges(1-2)", seed=1)
-        >>> agent.add_arm("eve", prior=(1, 9), edges=["ann"])
-        >>> agent.decide(among=["eve"]).reveals
-        {'ann': 1.0, 'eve': 1.0}
-        """
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            setup = state.setup
-            new = setup.check_new_arm(name)
-            given = setup.new_arm_edges(edges, reveals, revealed_by)
-            graph = pack_graph(*setup.extended_process(new, given))
-            body = {
-                "name": new,
-                "prior": setup.new_arm_prior(prior),
-                "graph": self._journal.put_object(graph),
-            }
-            return [Entry(state.number + 1, now, "add_arm", None, body)], None
-
-        self._run(prepare)
-
-    def retire(self, *arms: Arm) -> None:
-        """Retire arms: they are not played and not revealed any more.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._set_arms("retire", arms)
-
-    def pause(self, *arms: Arm) -> None:
-        """Pause arms: they are not played until :meth:`resume`, but may be observed.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._set_arms("pause", arms)
-
-    def resume(self, *arms: Arm) -> None:
-        """Allow paused arms to be played again.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._set_arms("resume", arms)
-
-    def _set_arms(self, kind: str, arms: Sequence[Arm]) -> None:
-        if not arms:
-            raise InputError(f"{kind} needs one or more arms: {kind}('ann')")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            numbers = state.setup.numbers_of(arms, "arms")
-            gone = [arm for arm in numbers if arm in state.retired]
-            if gone and kind != "retire":
-                raise InputError(
-                    f"the arm {state.setup.arms[gone[0]]!r} is retired, which is final: add it "
-                    "again under another name, and pause arms that may come back"
-                )
-            changed = {
-                "retire": [arm for arm in numbers if arm not in state.retired],
-                "pause": [arm for arm in numbers if arm not in state.paused],
-                "resume": [arm for arm in numbers if arm in state.paused],
-            }[kind]
-            if not changed:
-                return [], None
-            return [Entry(state.number + 1, now, kind, None, {"arms": changed})], None
-
-        self._run(prepare)
-
-    def set_graph(self, graph: GraphLike, weight: str | None = "auto") -> None:
-        """Replace the feedback graph. Open decisions keep the graph that they were made with.
-
-        Parameters
-        ----------
-        graph : str, array, Process or other graph
-            Graph of the same arms. If it has names, it may have them in any order, and leave out
-            retired arms.
-        weight : str or None, default="auto"
-            For a NetworkX graph: the edge attribute with the probabilities; None to ignore all.
-
-        Raises
-        ------
-        InputError
-            If the graph has other arms.
-        NeedsError
-            If the policy needs another kind of graph.
-        """
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            process = state.setup.read_graph(graph, weight, state.retired)
-            text = recipe_text(graph)
-            body = {"graph": self._journal.put_object(pack_graph(process, text))}
-            return [Entry(state.number + 1, now, "set_graph", None, body)], None
-
-        self._run(prepare)
-
-    def set_policy(self, policy: str | Policy, reset: bool = False) -> None:
-        """Replace the policy, and keep what was learned.
-
-        Parameters
-        ----------
-        policy : str or Policy
-            The new policy.
-        reset : bool, default=False
-            Whether to :meth:`reset` the agent first. It must be, unless both policies have a
-            posterior.
-
-        Raises
-        ------
-        InputError
-            If one of the policies has no posterior, and ``reset`` is False.
-        """
-        made = as_policy(policy)
-        check_bool(reset, "reset")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            setup = state.setup.with_policy(made)
-            setup.pack(_hash_only)  # a policy without a text form cannot be journaled
-            fresh, posterior = setup.init(), setup.posterior
-            kept = all(keeps_posterior(one, posterior) for one in (state.policy_state, fresh))
-            if not reset and not (kept and fresh.keys() == state.policy_state.keys()):
-                raise InputError(
-                    f"'{name_of(made)}' cannot take over what '{name_of(state.setup.policy)}' has "
-                    "learned, because one of them has no posterior: use set_policy(..., "
-                    "reset=True) to start from the prior"
-                )
-            if reset:
-                entries = _reset_entries(state, now)
-                body = {"policy": text_of(made), "reset": True}
-                last = state.number + len(entries) + 1
-                return [*entries, Entry(last, now, "set_policy", None, body)], None
-            body = {"policy": text_of(made), "reset": False}
-            return [Entry(state.number + 1, now, "set_policy", None, body)], None
-
-        self._run(prepare)
-
-    def reset(self) -> None:
-        """Return to the prior and close all open decisions.
-
-        Later outcomes of these decisions are journaled as late, and not learned.
-        """
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            return _reset_entries(state, now), None
-
-        self._run(prepare)
-
     # Storage --------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -1557,7 +685,8 @@ class Agent:
         --------
         >>> import tempfile
         >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.observe(agent.decide(), {"ann": 1})
+        >>> agent.learn({"ann": 1})
+        1
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     agent.save(f"{folder}/agent.db")
         ...     Agent(store=f"{folder}/agent.db").state == agent.state
@@ -1568,7 +697,7 @@ class Agent:
         with self._lock:
             journal, state = self._journal, copy.copy(self._current())
             base = self._base_state(journal.oldest_snapshot())
-            state.pack(_hash_only)  # an agent that cannot be stored creates no file
+            state.pack(hash_of)  # an agent that cannot be stored creates no file
             before = journal.first() - 1
             with open_store(path) as store, store.create(self.name, before) as target:
                 if base.created:
@@ -1705,6 +834,27 @@ class Agent:
     def _get(self, key: str) -> bytes:
         return self._journal.get_object(key)
 
+    def _perform(self, operation: Operation) -> Any:
+        result = operation.apply(self)
+        if operation.learns:
+            self._warn_of_prior()
+        return result
+
+    def _warn_of_prior(self) -> None:
+        """Warn the caller of a method if its outcomes contradict the prior."""
+        if not self._state.warning:
+            return
+        with self._lock:
+            state = self._state
+            warning, state.warning = state.warning, ""
+        if warning:
+            warnings.warn(
+                f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}; "
+                "see inspect_prior, and consider another prior",
+                InputWarning,
+                stacklevel=4,
+            )
+
     def _run(self, prepare: Callable[[AgentState, float], tuple[list[Entry], T]]) -> T:
         """Run one operation in a transaction: all its entries are written, or none.
 
@@ -1718,7 +868,7 @@ class Agent:
                     state = self._catch_up(last)
                     result: Any = None
                     if due := state.due(now):
-                        entries = _close_entries(state, now, due, "expired")
+                        entries = close_entries(state, now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
                     if self._journal.first() > 1:
@@ -1892,44 +1042,6 @@ def _with_floor(policy: str | Policy | None, floor: float | None, over: str) -> 
     return ExplorationFloor(as_policy(policy), floor, over)
 
 
-def check_request(key: object) -> str:
-    """Return the key of a request; raise InputError if it is not valid."""
-    valid = isinstance(key, str) and 0 < len(key) <= MOST_KEY and key.isascii()
-    if not valid or not str(key).isprintable():
-        raise InputError(
-            f"the key of a request has 1 to {MOST_KEY} printable ASCII characters, not "
-            f"{short_repr(key)}"
-        )
-    return str(key)
-
-
-def _content_of(outcomes: Mapping[str, Mapping[Arm, Reward]], partial: bool, extra: bool) -> str:
-    """Return a hash of reported outcomes."""
-    rows = sorted(
-        (id_, sorted((str(arm), repr(reward)) for arm, reward in rewards.items()))
-        for id_, rewards in outcomes.items()
-    )
-    return _hash_only(repr((rows, partial, extra)).encode("utf-8", "surrogatepass"))
-
-
-def _check_mapping(outcomes: object) -> None:
-    if not isinstance(outcomes, Mapping):
-        raise InputError(f"outcomes must be a mapping {{arm: reward}}, not {short_repr(outcomes)}")
-
-
-def _hash_only(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _seconds(value: object, what: str) -> float:
-    """Return a duration in seconds."""
-    number = value.total_seconds() if isinstance(value, timedelta) else value
-    seconds = check_positive(number, f"{what} (a timedelta, or seconds)")
-    if seconds > MOST_SECONDS:
-        raise InputError(f"{what} must be at most {MOST_SECONDS:g} seconds, not {seconds:g}")
-    return seconds
-
-
 def _is_past(time: float, moment: float) -> bool:
     """Compare times in microseconds, as dates have them: that of a decision includes it."""
     return round(time, 6) <= round(moment, 6)
@@ -1941,27 +1053,3 @@ def _utc(seconds: float) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):
         return f"{seconds:g} s"
-
-
-def _close_entries(
-    state: AgentState, now: float, decisions: Sequence[OpenDecision], reason: str
-) -> list[Entry]:
-    body = {"reason": reason, "closes": True}
-    return [
-        Entry(number, now, "close", one.number, body)
-        for number, one in enumerate(decisions, state.number + 1)
-    ]
-
-
-def _reset_entries(state: AgentState, now: float) -> list[Entry]:
-    entries = _close_entries(state, now, list(state.open.values()), "reset")
-    return [*entries, Entry(state.number + len(entries) + 1, now, "reset", None, {})]
-
-
-def _id_of(decision: object) -> str:
-    """Return the id of a decision that a user has given."""
-    if isinstance(decision, Decision):
-        return decision.id
-    if not isinstance(decision, str):
-        raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")
-    return decision

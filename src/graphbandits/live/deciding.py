@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from graphbandits._types import State
 from graphbandits.engine.loop import decide, draw_graph
-from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer
+from graphbandits.errors import MOST_ROUNDS, InputError, check_bool, check_integer, check_positive
 from graphbandits.graphs import Feedback, GraphLike, Process, as_process
 from graphbandits.live._packing import pack_graph, pack_sparse
+from graphbandits.live._times import MOST_SECONDS
 from graphbandits.live.decision import Decision
 from graphbandits.live.journal import Entry
+from graphbandits.live.operations import Decide
 from graphbandits.live.state import AgentState, OpenDecision
 from graphbandits.policies import View
 from graphbandits.policies.base import check_needs
@@ -34,47 +36,48 @@ from graphbandits.rng import draw_actions
 PENDING = ("ignore", "expected")
 
 
-@dataclass(slots=True)
-class Request:
-    """What :meth:`graphbandits.Agent.decide` is asked for; see its parameters."""
+def checked(request: Decide) -> Decide:
+    """Return a request with checked values and a copy of its context."""
+    if request.pending not in PENDING:
+        allowed = " or ".join(map(repr, PENDING))
+        raise InputError(f"pending must be {allowed}, not {request.pending!r}")
+    check_bool(request.distinct, "distinct")
+    return replace(
+        request,
+        n=check_integer(request.n, "n"),
+        among=_listed(request.among),
+        exclude=_listed(request.exclude),
+        context=None if request.context is None else _json_value(request.context),
+        expires=None if request.expires is None else check_lifetime(request.expires),
+    )
 
-    count: int
-    distinct: bool
-    among: Iterable[Arm] | None
-    exclude: Iterable[Arm] | None
-    graph: GraphLike
-    context: object
-    pending: str
-    lifetime: float | None
 
-    def __post_init__(self) -> None:
-        check_integer(self.count, "n")
-        check_bool(self.distinct, "distinct")
-        if self.pending not in PENDING:
-            allowed = " or ".join(map(repr, PENDING))
-            raise InputError(f"pending must be {allowed}, not {self.pending!r}")
-        if self.context is not None:
-            self.context = _json_value(self.context)
+def check_lifetime(seconds: object) -> float:
+    """Return the time after which decisions expire; raise InputError if it is not valid."""
+    found = check_positive(seconds, "expires (a timedelta, or seconds)")
+    if found > MOST_SECONDS:
+        raise InputError(f"expires must be at most {MOST_SECONDS:g} seconds, not {found:g}")
+    return found
 
-    def content(self) -> str:
-        """Return a hash of what is asked for, which does not depend on the agent."""
-        self.among, self.exclude = _listed(self.among), _listed(self.exclude)
-        values = [
-            int(self.count),
-            self.distinct,
-            _names_of(self.among),
-            _names_of(self.exclude),
-            _text_of_graph(self.graph),
-            self.context,
-            self.pending,
-            self.lifetime,
-        ]
-        # the order of the keys of a context can differ between two attempts of a client
-        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+def content_of(request: Decide) -> str:
+    """Return a hash of what is asked for, which does not depend on the agent."""
+    values = [
+        request.n,
+        request.distinct,
+        _names_of(request.among),
+        _names_of(request.exclude),
+        _text_of_graph(request.graph),
+        request.context,
+        request.pending,
+        request.expires,
+    ]
+    # the order of the keys of a context can differ between two attempts of a client
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def make_decisions(
-    state: AgentState, request: Request, now: float, put: Callable[[bytes], str]
+    state: AgentState, request: Decide, now: float, put: Callable[[bytes], str]
 ) -> tuple[list[Entry], list[Decision]]:
     """Return the journal entries of new decisions, and the decisions.
 
@@ -82,16 +85,15 @@ def make_decisions(
     moment: with the same beliefs, the same graph and the same t.
     """
     setup, first = state.setup, state.decisions + 1
-    if first + request.count - 1 > MOST_ROUNDS:
+    if first + request.n - 1 > MOST_ROUNDS:
         raise InputError(f"an agent makes at most {MOST_ROUNDS} decisions: create another agent")
     eligible = eligible_arms(state, request.among, request.exclude)
     left = len(setup.arms) if eligible is None else int(eligible.sum())
-    if request.distinct and request.count > left:
+    if request.distinct and request.n > left:
         raise InputError(
-            f"{request.count} distinct arms are asked for, but only {left} may be played: ask for "
-            "fewer"
+            f"{request.n} distinct arms are asked for, but only {left} may be played: ask for fewer"
         )
-    if request.distinct and request.count > 1:
+    if request.distinct and request.n > 1:
         check_restrictable(setup.policy, setup.problem)
     process = _process(state, request.graph)
     body = _common_body(state, request, now)
@@ -101,7 +103,7 @@ def make_decisions(
     if request.graph is not None:
         body["graph"] = put(pack_graph(process, None))
         state.keep_graph(body["graph"], process)
-    if request.count > 1:
+    if request.n > 1:
         body |= {"round": first, "distinct": request.distinct}
 
     policy, exact = setup.policy, setup.policy.exact
@@ -110,7 +112,7 @@ def make_decisions(
     entries: list[Entry] = []
     made: list[Decision] = []
     arrays, pi = state.policy_state, None
-    for number in range(first, first + request.count):
+    for number in range(first, first + request.n):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
         if pi is None or request.distinct or waiting is not None or not exact:
             arrays = arrays if waiting is None else waiting.state()
@@ -250,14 +252,14 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
     return process
 
 
-def _common_body(state: AgentState, request: Request, now: float) -> dict[str, Any]:
+def _common_body(state: AgentState, request: Decide, now: float) -> dict[str, Any]:
     """Return what the entries of all decisions of a request have in common."""
     body: dict[str, Any] = {}
     if request.context is not None:
         body["context"] = request.context
     if request.pending != "ignore":
         body["pending"] = request.pending
-    lifetime = state.lifetime if request.lifetime is None else request.lifetime
+    lifetime = state.lifetime if request.expires is None else request.expires
     if lifetime is not None:
         body["expires"] = now + lifetime
     return body

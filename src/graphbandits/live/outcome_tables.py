@@ -13,7 +13,6 @@ import numpy as np
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, short_repr
-from graphbandits.live._log_import import columns_of, read_table
 from graphbandits.live.outcomes import checked_outcomes
 from graphbandits.live.setup import Setup
 from graphbandits.posteriors._capabilities import check_evidence
@@ -105,14 +104,13 @@ def _count(count: Any) -> float:
 
 def _columns(table: Any) -> dict[str, list[Any]]:
     """Return the columns of a data frame, a pyarrow table, a list of dicts, or a file."""
-    if isinstance(table, str | os.PathLike):
-        table = read_table(Path(table), "outcomes")
-    found = columns_of(table, "outcomes must be a mapping {arm: reward},")
-    return found | {
-        name: list(map(_number, found[name]))
-        for name in ("reward", "total", "count")
-        if name in found
-    }
+    from graphbandits.live._log_import import columns_of, read_table
+
+    if not isinstance(table, str | os.PathLike):
+        return columns_of(table, "outcomes must be a mapping {arm: reward},")
+    found = columns_of(read_table(Path(table), "outcomes"))
+    texts = [name for name in ("reward", "total", "count") if name in found]
+    return found | {name: list(map(_number, found[name])) for name in texts}
 
 
 def _number(cell: Any) -> Any:

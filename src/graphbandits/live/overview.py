@@ -14,7 +14,7 @@ from graphbandits.graphs import Feedback
 from graphbandits.graphs._shape import edge_arrays
 from graphbandits.graphs.feedback import subgraph
 from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.live.explanation import state_of_arm
+from graphbandits.live.explaining import state_of_arm
 from graphbandits.live.history import ArmCounts, count_entries, iso_time
 from graphbandits.live.journal import Entry, Journal
 from graphbandits.live.state import AgentState, outcomes_of

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,16 +25,15 @@ from graphbandits.graphs.edges import fixed_graph
 from graphbandits.graphs.loaders import File
 from graphbandits.graphs.processes import Fixed
 from graphbandits.live.agent import Agent
-from graphbandits.live.decision import Decision
+from graphbandits.live.operations import OPERATIONS
+from graphbandits.live.values import check_keys, json_repr
 from graphbandits.posteriors import Arm
 from graphbandits.registry import build
 
 #: Longest request, in bytes.
 MOST_BYTES = 2**24
-#: Most decisions of one request. A longer answer would be hard to read in one piece.
-MOST_DECISIONS = 10_000
-#: Most digits of an integer, so that it is also a finite float, and levels of nested values.
-MOST_DIGITS, MOST_DEPTH = 300, 50
+#: Most digits of an integer, so that it is also a finite float.
+MOST_DIGITS = 300
 #: Longest error message, in characters.
 MOST_CHARACTERS = 2000
 
@@ -45,22 +41,6 @@ MOST_CHARACTERS = 2000
 def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, Any]:
     """Carry out one request, given as text. A refused request does not change the agent.
 
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    line : str or bytes
-        A JSON object; bytes are UTF-8.
-    files : bool, default=True
-        Whether a graph may be read from a file.
-
-    Returns
-    -------
-    dict
-        ``{"ok": True, ...}`` with the result, or ``{"ok": False, "error": message}``.
-
-    Examples
-    --------
     >>> agent = Agent("ids-n", arms=["ann", "bob"], graph="complete", seed=1)
     >>> made = answer(agent, '{"op": "decide", "among": ["bob"]}')["decisions"][0]
     >>> made["arm"], made["reveals"]
@@ -81,38 +61,15 @@ def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, 
 
 
 def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, Any]:
-    """Carry out one request, given as JSON value.
+    """Carry out one request, given as JSON value; without ``files``, no graph is read from a file.
 
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    request : dict
-        The operation ``op``, and its keys. A key with the value None is ignored.
-    files : bool, default=True
-        Whether a graph may be read from a file.
-
-    Returns
-    -------
-    dict
-        The result; empty if the operation has none.
-
-    Raises
-    ------
-    InputError
-        If the request is not valid, or the agent refuses it. Then nothing changes.
-    StoreError
-        If the store of the agent does not work at the moment.
-
-    Examples
-    --------
     >>> agent = Agent("ids-n", arms=["ann", "bob"], seed=1)
     >>> handle(agent, {"op": "learn", "outcomes": {"ann": [3, 10], "bob": 1}})
     {'learned': 11}
     """
     if not isinstance(request, Mapping):
         raise InputError(
-            f'a request must be an object such as {{"op": "decide"}}, not {_shown(request)}'
+            f'a request must be an object such as {{"op": "decide"}}, not {json_repr(request)}'
         )
     given = {key: value for key, value in request.items() if value is not None}
     op = given.pop("op", None)
@@ -120,370 +77,12 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
         if not isinstance(op, str):
             raise InputError(f"a request needs an 'op': choose from {', '.join(OPERATIONS)}")
         raise InputError(f"unknown op {short_repr(op)}: {nearest(op, OPERATIONS)}")
-    required, allowed = keys_of(op)
-    for key in given:
-        if key not in allowed:
-            hint = nearest(str(key), allowed) if allowed else "it has none"
-            raise InputError(f"'{op}' has no key {short_repr(key)}: {hint}")
-    for key in required:
-        if key not in given:
-            raise InputError(f"'{op}' needs the key '{key}': {kind_of(op, key)[0]}")
-    for key, value in given.items():
-        kind, is_valid = kind_of(op, key)
-        if not is_valid(value):
-            raise InputError(f"'{key}' must be {kind}; not {_shown(value)}")
+    operation = OPERATIONS[op]
+    check_keys(f"'{op}'", given, operation.keys, operation.required)
     if "graph" in given and (not files or isinstance(given["graph"], dict)):
         given["graph"] = graph_of(given["graph"], agent.arms)
-    return OPERATIONS[op](agent, **given) or {}
-
-
-@cache
-def keys_of(op: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the required keys of an operation, and all of them.
-
-    >>> keys_of("observe")
-    (('id', 'outcomes'), ('id', 'outcomes', 'partial', 'extra'))
-    """
-    _, *parameters = inspect.signature(OPERATIONS[op]).parameters.values()
-    required = (one.name for one in parameters if one.default is inspect.Parameter.empty)
-    return tuple(required), tuple(one.name for one in parameters)
-
-
-def kind_of(op: str, key: str) -> tuple[str, Callable[[Any], bool]]:
-    """Return what a key of an operation must be, in words and as a test."""
-    return BATCH if (op, key) == ("observe_many", "outcomes") else KINDS[key]
-
-
-# Operations ---------------------------------------------------------------------------------------
-
-
-def _decide(
-    agent: Agent,
-    n: int = 1,
-    distinct: bool = False,
-    among: list[Any] | None = None,
-    exclude: list[Any] | None = None,
-    graph: GraphLike = None,
-    context: Any = None,
-    pending: str = "ignore",
-    expires: float | None = None,
-    pi: bool = False,
-    request: str | None = None,
-) -> dict[str, Any]:
-    made = agent.decide(
-        n,
-        distinct=distinct,
-        among=among,
-        exclude=exclude,
-        graph=graph,
-        context=context,
-        pending=pending,
-        expires=expires,
-        request=request,
-    )
-    return {"decisions": [_decision(one, pi) for one in made]}
-
-
-def _decision(made: Decision, pi: bool) -> dict[str, Any]:
-    """Return a decision as JSON values; ``pi``, which may be long, only on request."""
-    found: dict[str, Any] = {
-        "id": made.id,
-        "arm": made.arm,
-        "probability": made.probability,
-        "reveals": {str(arm): chance for arm, chance in made.reveals.items()},
-        "time": made.time.isoformat(),
-    }
-    if made.expires is not None:
-        found["expires"] = made.expires.isoformat()
-    if made.context is not None:
-        found["context"] = made.context
-    if pi:
-        found["pi"] = made.pi and {str(arm): chance for arm, chance in made.pi.items()}
-    return found
-
-
-def _observe(
-    agent: Agent, id: str, outcomes: dict[Any, Any], partial: bool = False, extra: bool = False
-) -> None:
-    agent.observe(id, outcomes, partial=partial, extra=extra)
-
-
-def _observe_many(
-    agent: Agent,
-    outcomes: Mapping[Any, Any],
-    partial: bool = False,
-    extra: bool = False,
-    request: str | None = None,
-) -> dict[str, Any]:
-    agent.observe_many(outcomes, partial=partial, extra=extra, request=request)
-    return {"accepted": len(outcomes)}
-
-
-def _close(agent: Agent, id: str) -> None:
-    agent.close(id)
-
-
-def _pending(agent: Agent) -> dict[str, Any]:
-    return {"pending": list(agent.pending)}
-
-
-def _show(agent: Agent, id: str, pi: bool = False) -> dict[str, Any]:
-    return {"decision": _decision(agent.decision(id), pi)}
-
-
-def _learn(
-    agent: Agent, outcomes: Any, key: str | None = None, unknown: str = "error"
-) -> dict[str, Any]:
-    table = _Rows(outcomes) if isinstance(outcomes, list) else outcomes
-    return {"learned": agent.learn(table, key=key, unknown=unknown)}
-
-
-class _Rows:
-    """Rows of outcomes as a table, with the interface of a table of pyarrow."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self._rows = rows
-        self.column_names = list(rows[0]) if rows else []
-        for number, row in enumerate(rows, 1):
-            if row.keys() != rows[0].keys():
-                raise InputError(
-                    f"row {number} of the outcomes has the keys {short_repr(list(row))}, and row 1 "
-                    f"{short_repr(self.column_names)}: all rows need the same keys"
-                )
-
-    def to_pydict(self) -> dict[str, list[Any]]:
-        """Return the columns."""
-        return {name: [row[name] for row in self._rows] for name in self.column_names}
-
-
-def _add_arm(
-    agent: Agent,
-    name: str | int,
-    prior: Any = None,
-    edges: Any = None,
-    reveals: Any = None,
-    revealed_by: Any = None,
-) -> None:
-    agent.add_arm(name, prior, edges, reveals=reveals, revealed_by=revealed_by)
-
-
-def _retire(agent: Agent, arms: list[Any]) -> None:
-    agent.retire(*arms)
-
-
-def _pause(agent: Agent, arms: list[Any]) -> None:
-    agent.pause(*arms)
-
-
-def _resume(agent: Agent, arms: list[Any]) -> None:
-    agent.resume(*arms)
-
-
-def _set_graph(agent: Agent, graph: GraphLike) -> None:
-    agent.set_graph(graph)
-
-
-def _set_policy(agent: Agent, policy: str, reset: bool = False) -> None:
-    agent.set_policy(policy, reset=reset)
-
-
-def _reset(agent: Agent) -> None:
-    agent.reset()
-
-
-def _beliefs(agent: Agent, accuracy: str | None = None, estimate: bool = False) -> dict[str, Any]:
-    found = agent.beliefs(accuracy, estimate)
-    beliefs = {str(arm): asdict(found[arm]) for arm in found}
-    error = {"error_estimate": found.error} if estimate else {}
-    return {"beliefs": beliefs, "rho": found.rho, **error}
-
-
-def _explain(agent: Agent, id: str) -> dict[str, Any]:
-    return {"explanation": agent.explain(id).to_dict()}
-
-
-def _status(agent: Agent) -> dict[str, Any]:
-    return {"status": agent.status()}
-
-
-def _health(agent: Agent, level: float = 0.01) -> dict[str, Any]:
-    return {"health": agent.health(level).to_dict()}
-
-
-def _history(agent: Agent, last: int | None = None) -> dict[str, Any]:
-    return {"entries": agent.history(last)}
-
-
-#: Operation of each ``op``. Its parameters are the keys of the request.
-OPERATIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
-    "decide": _decide,
-    "observe": _observe,
-    "observe_many": _observe_many,
-    "close": _close,
-    "pending": _pending,
-    "decision": _show,
-    "learn": _learn,
-    "add_arm": _add_arm,
-    "retire": _retire,
-    "pause": _pause,
-    "resume": _resume,
-    "set_graph": _set_graph,
-    "set_policy": _set_policy,
-    "reset": _reset,
-    "beliefs": _beliefs,
-    "explain": _explain,
-    "status": _status,
-    "health": _health,
-    "history": _history,
-}
-
-
-# Values -------------------------------------------------------------------------------------------
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_arm(value: Any) -> bool:
-    return isinstance(value, str) or _is_whole(value)
-
-
-def _is_arms(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_arm, value))
-
-
-def _is_edges(value: Any) -> bool:
-    return all(map(_is_number, value.values())) if isinstance(value, dict) else _is_arms(value)
-
-
-def _is_reward(value: Any) -> bool:
-    pair = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
-    return pair or _is_number(value)
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_arm_or_number, value.values()))
-
-
-def _is_arm_or_number(value: Any) -> bool:
-    return _is_arm(value) or _is_number(value)
-
-
-def _is_outcomes(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_reward, value.values()))
-    return isinstance(value, list) and all(map(_is_row, value))
-
-
-def _is_batch(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(one, dict) and _is_outcomes(one) for one in value.values()
-    )
-
-
-def _is_graph(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return isinstance(value, str)
-    edges = value.get("edges")
-    return (
-        value.keys() <= {"edges", "directed"}
-        and isinstance(value.get("directed", False), bool)
-        and isinstance(edges, list)
-        and all(map(_is_edge, edges))
-    )
-
-
-def _is_edge(value: Any) -> bool:
-    shape = isinstance(value, list) and 1 <= len(value) <= 3 and _is_arms(value[:2])
-    return shape and all(map(_is_number, value[2:]))
-
-
-def _is_shallow(value: Any, most: int = MOST_DEPTH) -> bool:
-    """Return whether a value has at most so many levels."""
-    members = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, dict | list):
-        return True
-    return most > 0 and all(_is_shallow(one, most - 1) for one in members)
-
-
-def _shown(value: Any, most: int = 80) -> str:
-    """Return a value as JSON, shortened; a value that is not JSON in the form of Python."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return short_repr(value)
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-_ARMS = "a list of arms, each a text or an integer"
-_EDGES = "a list of arms, or an object with the probability of each arm"
-_FLAG = "true or false"
-
-#: What each key must be, in words and as a test. The agent checks the values.
-KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "accuracy": ("'simulation' or 'strict'", _is_text),
-    "among": (_ARMS, _is_arms),
-    "arms": (_ARMS, _is_arms),
-    "context": (f"a JSON value with at most {MOST_DEPTH} levels", _is_shallow),
-    "distinct": (_FLAG, _is_flag),
-    "edges": (_EDGES, _is_edges),
-    "estimate": (_FLAG, _is_flag),
-    "exclude": (_ARMS, _is_arms),
-    "expires": ("a number of seconds", _is_number),
-    "extra": (_FLAG, _is_flag),
-    "graph": (
-        'a text such as "star", or an object such as {"edges": [["ann", "bob"], ["bob", "eve", '
-        '0.5]], "directed": false}',
-        _is_graph,
-    ),
-    "id": ("the id of a decision, a text", _is_text),
-    "key": ("a text", _is_text),
-    "last": ("a number of entries", _is_whole),
-    "level": ("a number between 0 and 1", _is_number),
-    "n": (
-        f"a whole number of at most {MOST_DECISIONS}",
-        lambda value: _is_whole(value) and value <= MOST_DECISIONS,
-    ),
-    "name": ("the name of an arm, a text or an integer", _is_arm),
-    "outcomes": (
-        "an object with the reward of each arm, or [total, count] for several; or, to learn, a "
-        "list of rows with the keys arm, reward or total, and count",
-        _is_outcomes,
-    ),
-    "partial": (_FLAG, _is_flag),
-    "pending": ("'ignore' or 'expected'", _is_text),
-    "pi": (_FLAG, _is_flag),
-    "policy": ('a text such as "ids-n"', _is_text),
-    "prior": (
-        'parameters of a prior, such as [2, 5] or {"mean": 0, "sd": 2}',
-        lambda value: isinstance(value, str | list | dict) and _is_shallow(value, 2),
-    ),
-    "request": ("a key of this request, a text", _is_text),
-    "reset": (_FLAG, _is_flag),
-    "revealed_by": (_EDGES, _is_edges),
-    "reveals": (_EDGES, _is_edges),
-    "unknown": ("'error' or 'skip'", _is_text),
-}
-
-
-#: The key 'outcomes' of 'observe_many'.
-BATCH: tuple[str, Callable[[Any], bool]] = (
-    "an object with the outcomes of each decision by its id: objects with the reward of each arm",
-    _is_batch,
-)
+    asked = operation(**given)
+    return asked.answer(agent._perform(asked))
 
 
 def graph_of(value: Any, arms: tuple[Arm, ...]) -> GraphLike:
@@ -528,23 +127,6 @@ def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -
 def read_json(text: str | bytes) -> Any:
     """Parse strict JSON: no repeated keys, and only finite numbers.
 
-    Parameters
-    ----------
-    text : str or bytes
-        The text; bytes are UTF-8.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    InputError
-        If the text is not valid, or too long.
-
-    Examples
-    --------
     >>> read_json(b'{"ann": [3, 1e1]}')
     {'ann': [3, 10.0]}
     """

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from graphbandits.errors import GraphBanditsError
-from graphbandits.live.explanation import explain
+from graphbandits.live.explaining import explain
 from graphbandits.live.history import ArmCounts, iso_time
 from graphbandits.live.journal import Entry
 from graphbandits.live.state import AgentState

@@ -14,10 +14,10 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints, State
+from graphbandits.posteriors import is_discounted
 from graphbandits.posteriors.base import Posterior
 from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
 from graphbandits.posteriors.dirichlet import Dirichlet
-from graphbandits.posteriors.discounting import is_discounted
 from graphbandits.posteriors.gamma_poisson import GammaPoisson
 from graphbandits.posteriors.normal import Normal
 from graphbandits.posteriors.normal_inverse_gamma import NormalInverseGamma

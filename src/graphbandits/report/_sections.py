@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.registry import registered, summary_of
+from graphbandits.registry import registered
+from graphbandits.registry import summary_of as description_of
 from graphbandits.report.entries import (
     CONFIDENCE,
     Entry,
@@ -338,7 +339,7 @@ def declared(name: str) -> dict[str, Any]:
     if not hasattr(cls, "needs"):  # unknown, or different for each instance
         return {}
     return {
-        "summary": summary_of(cls),
+        "summary": description_of(cls),
         "needs": asdict(cls.needs),
         "exact": cls.exact,
         "graph_known": str(cls.needs),

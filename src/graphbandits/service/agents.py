@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from graphbandits.errors import InputError, StoreError, nearest, short_repr
+from graphbandits.errors import InputError, StoreError, short_repr
 from graphbandits.graphs import GraphLike
-from graphbandits.live import Agent
-from graphbandits.live.requests import KINDS, graph_of
+from graphbandits.live import Agent, values
+from graphbandits.live.requests import graph_of
 from graphbandits.live.store import AgentStore, open_store
+from graphbandits.live.values import Value, check_keys
 from graphbandits.registry import text_of
 
 #: Most agents that a process keeps in memory, for each of the two uses.
@@ -22,30 +23,29 @@ RETRY_SECONDS = 1.0
 #: Most arms of an agent that is created by its number of arms. A list is limited by the body.
 MOST_ARMS = 1_000_000
 
-Test = Callable[[Any], bool]
-
-
-def _is_arms(value: Any) -> bool:
-    return KINDS["last"][1](value) or KINDS["arms"][1](value)
-
-
-_TEXT, _WHOLE, _NUMBER = KINDS["key"][1], KINDS["last"][1], KINDS["level"][1]
-#: What each key of a new agent must be, in words and as a test.
-KEYS: dict[str, tuple[str, Test]] = {
-    "name": ("the name of the agent, a text", _TEXT),
-    "policy": KINDS["policy"],
-    "arms": ("a number of arms, or a list of their names", _is_arms),
-    "graph": KINDS["graph"],
-    "seed": ("a whole number", _WHOLE),
-    "posterior": ('a text such as "normal(noise=0.5)"', _TEXT),
-    "prior": KINDS["prior"],
-    "horizon": ("a whole number", _WHOLE),
-    "trial": ("a whole number", _WHOLE),
-    "accuracy": KINDS["accuracy"],
-    "expires": KINDS["expires"],
-    "floor": ("a probability", _NUMBER),
-    "floor_over": ("'arms' or 'dominating-set'", _TEXT),
+#: Types of the keys of a new agent, and the keys that it needs.
+SETTINGS: dict[str, Value] = {
+    "name": Value(
+        "the name of the agent, a text without '/' and of 1 to 200 characters",
+        {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^/]+$"},
+    ),
+    "policy": values.POLICY,
+    "arms": Value(
+        f"a number of arms, at most {MOST_ARMS:,}, or a list of their names",
+        values.any_of({"type": "integer", "minimum": 1, "maximum": MOST_ARMS}, values.ARMS.schema),
+    ),
+    "graph": values.GRAPH,
+    "seed": Value("a whole number of at least 0", {"type": "integer", "minimum": 0}),
+    "posterior": Value('a text such as "normal(noise=0.5)"', {"type": "string"}),
+    "prior": values.PRIOR,
+    "horizon": values.COUNT,
+    "trial": Value("a whole number of at least 0", {"type": "integer", "minimum": 0}),
+    "accuracy": values.ACCURACY,
+    "expires": values.SECONDS,
+    "floor": values.PROBABILITY,
+    "floor_over": values.choice("arms", "dominating-set"),
 }
+NEEDED = ("name", "policy")
 
 
 class Agents:
@@ -143,24 +143,13 @@ class Agents:
             If a setting is not allowed; ConflictError if the agent exists and has others.
         """
         given = {key: value for key, value in request.items() if value is not None}
-        for key, value in given.items():
-            if key not in KEYS:
-                raise InputError(f"an agent has no key {short_repr(key)}: {nearest(key, KEYS)}")
-            kind, is_valid = KEYS[key]
-            if not is_valid(value):
-                raise InputError(f"'{key}' must be {kind}; not {short_repr(value)}")
-        for key in ("name", "policy"):
-            if key not in given:
-                raise InputError(f"a new agent needs the key '{key}': {KEYS[key][0]}")
+        check_keys("a new agent", given, SETTINGS, NEEDED)
         name = given.pop("name")
         if "/" in name or name in (".", ".."):
             raise InputError(
                 f"the name of an agent of a service is part of addresses: choose one without '/', "
                 f"not {short_repr(name)}"
             )
-        if isinstance(given.get("arms"), int) and given["arms"] > MOST_ARMS:
-            shown = short_repr(given["arms"])
-            raise InputError(f"an agent of a service has at most {MOST_ARMS:,} arms, not {shown}")
         if isinstance(given.get("graph"), dict):
             ends = (arm for edge in given["graph"]["edges"] for arm in edge[:2])
             arms = given.setdefault("arms", list(dict.fromkeys(ends)))

@@ -22,8 +22,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from graphbandits.client import Client
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.service.client import Client
 
 HOST = "127.0.0.1"
 #: Ports that are tried, unless a port is given.
@@ -192,7 +192,7 @@ class Crowd:
 
     def offer(self, speed: float = 1.0) -> None:
         """Make a decision: the person and the friends are asked for their answers."""
-        made = self._client.decide(pending="expected", expires=EXPIRES / speed, pi=False)
+        made = self._client.decide(pending="expected", expires=EXPIRES / speed)
         asked, now = [str(name) for name in made.reveals], self._clock()
         answering = [name for name in asked if self._draws.random() < ANSWERS]
         for name in answering:
@@ -469,7 +469,9 @@ class _Visitors:
     def _run(self) -> None:
         try:
             # it waits until the service has started
-            with Client(service=self._address, name=AGENT, token="", timeout=PATIENCE) as client:
+            with Client(
+                service=self._address, name=AGENT, token="", timeout=PATIENCE, pi=False
+            ) as client:
                 simulate(Crowd(client, network().accepts), self._stop, self.warm)
         except Exception as error:  # of this thread; the main thread raises it
             self.error = error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphbandits.live.requests import KINDS, MOST_DECISIONS, keys_of
-
-Schema = dict[str, Any]
+from graphbandits.live.operations import Operation, routes
+from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
+from graphbandits.service.agents import NEEDED, SETTINGS
 
 
 def _text(description: str = "", **more: Any) -> Schema:
@@ -26,168 +26,29 @@ def _object(required: str, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
-_ARM: Schema = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+_ARM, _FLAG, _PROBABILITY = ARM.schema, FLAG.schema, PROBABILITY.schema
 _NUMBER: Schema = {"type": "number"}
 _OPTIONAL: Schema = {"type": ["number", "null"]}
 _WHOLE: Schema = {"type": "integer"}
-_FLAG: Schema = {"type": "boolean"}
-_PROBABILITY: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-_PAIR: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-_REWARDS: Schema = {"type": "object", "additionalProperties": {"anyOf": [_NUMBER, _PAIR]}}
-_EDGES: Schema = {
-    "anyOf": [_list(_ARM), {"type": "object", "additionalProperties": _PROBABILITY}],
-}
-_EDGE: Schema = {
-    "type": "array",
-    "prefixItems": [_ARM, _ARM, _PROBABILITY],
-    "items": False,
-    "minItems": 1,
-    "maxItems": 3,
-}
-_GRAPH: Schema = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "object",
-            "properties": {"edges": _list(_EDGE), "directed": _FLAG},
-            "required": ["edges"],
-            "additionalProperties": False,
-        },
-    ],
-}
-_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
 
 
-def _nested(members: Schema) -> Schema:
-    return {"anyOf": [_list(members), {"type": "object", "additionalProperties": members}]}
+def _body(operation: type[Operation], *left_out: str) -> Schema:
+    keys = {key: value for key, value in operation.keys.items() if key not in left_out}
+    return body_schema(keys, operation.required)
 
 
-_PRIOR: Schema = {
-    "anyOf": [{"type": "string"}, _nested({"anyOf": [_SCALAR, _nested(_SCALAR)]})],
-}
-_ROW_OF_TABLE: Schema = {
-    "type": "object",
-    "additionalProperties": {"type": ["string", "number"]},
-    "description": "arm and reward, or arm and total; and count",
-}
-
-#: Schema of each key of a request. The words are those of the error messages.
-_FORMS: dict[str, Schema] = {
-    "accuracy": {"type": "string", "enum": ["simulation", "strict"]},
-    "among": _list(_ARM),
-    "arms": _list(_ARM),
-    "context": {},
-    "distinct": _FLAG,
-    "edges": _EDGES,
-    "estimate": _FLAG,
-    "exclude": _list(_ARM),
-    "expires": {"type": "number", "exclusiveMinimum": 0, "maximum": 1e11},
-    "extra": _FLAG,
-    "graph": _GRAPH,
-    "id": {"type": "string"},
-    "key": {"type": "string", "minLength": 1},
-    "last": _WHOLE,
-    "level": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    "n": {"type": "integer", "minimum": 1, "maximum": MOST_DECISIONS},
-    "name": _ARM,
-    "outcomes": {"anyOf": [_REWARDS, _list(_ROW_OF_TABLE)]},
-    "partial": _FLAG,
-    "pending": {"type": "string", "enum": ["ignore", "expected"]},
-    "pi": _FLAG,
-    "policy": {"type": "string"},
-    "prior": _PRIOR,
-    "request": {"type": "string", "minLength": 1, "maxLength": 200},
-    "reset": _FLAG,
-    "revealed_by": _EDGES,
-    "reveals": _EDGES,
-    "unknown": {"type": "string", "enum": ["error", "skip"]},
-}
+def _event(operation: type[Operation]) -> Schema:
+    schema = _body(operation)
+    schema["properties"] = {"op": {"const": operation.op}} | schema["properties"]
+    schema["required"] = ["op", *schema["required"]]
+    return schema
 
 
-def _nullable(form: Schema) -> Schema:
-    """Return a schema that also accepts null, which stands for the default."""
-    return form if not form else {"anyOf": [form, {"type": "null"}]}
-
-
-def body_of(op: str, *left_out: str) -> Schema:
-    """Return the schema of the body of an operation of the JSON protocol.
-
-    >>> body_of("close")["required"]
-    ['id']
-    """
-    required, keys = keys_of(op)
-    properties = {}
-    for key in keys:
-        if key not in left_out:
-            form = _FORMS[key] if key in required else _nullable(_FORMS[key])
-            properties[key] = form | {"description": KINDS[key][0]}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-#: Operations that change the world of an agent; for administrators only.
-EVENTS = (*("add_arm", "retire", "pause", "resume", "set_graph", "set_policy", "reset", "close"),)
-
-
-def _event(op: str) -> Schema:
-    form = body_of(op)
-    form["properties"] = {"op": {"const": op}} | form["properties"]
-    form["required"] = ["op", *form["required"]]
-    return form
-
-
-def new_agent() -> Schema:
-    """Return the schema of the settings of a new agent."""
-    from graphbandits.service.agents import KEYS, MOST_ARMS
-
-    forms = {
-        **_FORMS,
-        "name": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^/]+$"},
-        "arms": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_ARMS}, _list(_ARM)]},
-        "seed": {"type": "integer", "minimum": 0},
-        "posterior": {"type": "string"},
-        "horizon": {"type": "integer", "minimum": 1},
-        "trial": {"type": "integer", "minimum": 0},
-        "floor": _PROBABILITY,
-        "floor_over": {"type": "string", "enum": ["arms", "dominating-set"]},
-    }
-    required = ["name", "policy"]
-    return {
-        "type": "object",
-        "properties": {
-            key: (forms[key] if key in required else _nullable(forms[key])) | {"description": words}
-            for key, (words, _) in KEYS.items()
-        },
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
+#: Schema of the body of each route for POST requests. A key of a request is a header there.
 BODIES: dict[str, Schema] = {
-    "decide": body_of("decide", "request"),
-    "learn": body_of("learn"),
-    "events": {"oneOf": [_event(op) for op in EVENTS]},
-    "create": new_agent(),
-    "observe": {
-        "type": "object",
-        "properties": {
-            "outcomes": {
-                "type": "object",
-                "additionalProperties": _REWARDS,
-                "description": "outcomes of each decision by its id: the reward of each arm, or "
-                "[total, count] for several",
-            },
-            "partial": _nullable(_FLAG),
-            "extra": _nullable(_FLAG),
-        },
-        "required": ["outcomes"],
-        "additionalProperties": False,
-    },
-}
+    route: _body(first, "request") if not more else {"oneOf": [*map(_event, (first, *more))]}
+    for route, (first, *more) in routes().items()
+} | {"agents": body_schema(SETTINGS, NEEDED)}
 
 _STATUS = _object(
     "name policy arms decisions open expired outcomes learned late paused retired entries",
@@ -227,7 +88,7 @@ _ROW = _object(
     time=_text(format="date-time"),
     expires={"type": ["string", "null"]},
     status={"type": "string", "enum": ["open", "closed", "expired"]},
-    outcomes=_REWARDS,
+    outcomes=REWARDS.schema,
     late=_list(_text(), "arms whose outcomes came too late to be learned"),
 )
 _ARM_ROW = _object(
@@ -272,9 +133,9 @@ ANSWERS: dict[str, Schema] = {
         explanation={"type": ["object", "null"]},
         note={"type": ["string", "null"]},
     ),
-    "observe": _object("accepted", accepted=_WHOLE),
+    "observe_many": _object("accepted", accepted=_WHOLE),
     "learn": _object("learned", learned=_WHOLE),
-    "events": {"type": "object"},
+    "event": {"type": "object"},
     "beliefs": _object("beliefs rho", beliefs={"type": "object"}, rho=_NUMBER),
     "arms": _object("arms total found", arms=_list(_ARM_ROW), total=_WHOLE, found=_WHOLE),
     "graph": _object(

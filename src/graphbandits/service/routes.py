@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from graphbandits._version import __version__
 from graphbandits.errors import GraphBanditsError, InputError, StoreError, short_repr
 from graphbandits.live import Agent
+from graphbandits.live.operations import Operation, routes
 from graphbandits.live.requests import handle
 from graphbandits.service import openapi
 from graphbandits.service.access import Caller, require
@@ -99,12 +100,6 @@ def _statuses(request: Request) -> dict[str, list[dict[str, Any]]]:
     return {"agents": found, "failed": failed}
 
 
-def _operate(request: Request, op: str, name: str, keys: dict[str, Any]) -> dict[str, Any]:
-    """Carry out an operation of the JSON protocol."""
-    _refuse(keys, "op", f"this address is for '{op}' only")
-    return handle(_agents(request).get(name), keys | {"op": op}, files=False)
-
-
 # The service ----------------------------------------------------------------------------------
 
 
@@ -166,7 +161,7 @@ async def list_agents(request: Request) -> Response:
     return await _answer(request, "read", lambda *_: _statuses(request))
 
 
-@router.post("/agents", **_described("agent", "create", tag="agents", role="admin", status=201))
+@router.post("/agents", **_described("agent", "agents", tag="agents", role="admin", status=201))
 async def create_agent(request: Request) -> Response:
     """Create an agent. The same request again changes nothing, and returns 200."""
 
@@ -184,77 +179,66 @@ async def show_agent(request: Request, name: str) -> Response:
     return await _read(request, name, lambda agent: {"agent": describe(agent)})
 
 
-@router.post("/agents/{name}/events", **_described("events", "events", tag="agents", role="admin"))
-async def add_event(request: Request, name: str) -> Response:
-    """Change an agent: its arms, graph or policy; or close a decision. The answer is empty."""
-
-    def work(caller: Caller, body: dict[str, Any]) -> Any:
-        _refuse_key(request, "look at the history before you repeat it")
-        op = body.pop("op", None)
-        if op not in openapi.EVENTS:
-            events = ", ".join(openapi.EVENTS)
-            raise InputError(f"'op' must be one of {events}; not {short_repr(op)}")
-        return _operate(request, op, name, body)
-
-    return await _answer(request, "admin", work)
-
-
 # Decisions ------------------------------------------------------------------------------------
 
 
-@router.post(
-    "/agents/{name}/decisions",
-    **_described("decide", "decide", tag="decisions", role="decide", once=True),
-)
-async def decide(request: Request, name: str) -> Response:
-    """Make one or more decisions."""
+def _add_route(path: str, operations: list[type[Operation]]) -> None:
+    """Add a route for an operation; for several ones, the body names it."""
+    first, *more = operations
+    names, keys = [one.op for one in operations], first.keys
 
-    def work(caller: Caller, body: dict[str, Any]) -> Any:
-        _refuse(body, "request", "use the header Idempotency-Key")
-        count = body.get("n")
-        if isinstance(count, int) and count > _service(request).settings.batch:
-            raise TooLargeError(
-                f"{count} decisions are asked for, and one request makes at most "
-                f"{_service(request).settings.batch}: divide it into several"
-            )
-        return _operate(request, "decide", name, body | {"request": _key(request)})
+    async def post(request: Request, name: str) -> Response:
+        def work(caller: Caller, body: dict[str, Any]) -> Any:
+            op = first.op
+            if more:
+                op = body.pop("op", None)
+                if op not in names:
+                    raise InputError(
+                        f"'op' must be one of {', '.join(names)}; not {short_repr(op)}"
+                    )
+            _refuse(body, "op", f"this address is for '{op}' only")
+            if "request" in keys:
+                _refuse(body, "request", "use the header Idempotency-Key")
+                _check_size(body, _service(request).settings.batch)
+                body["request"] = _key(request)
+            else:
+                use_key = "give 'key' in the body"
+                _refuse_key(
+                    request,
+                    use_key if "key" in keys else "look at the history before you repeat it",
+                )
+            return handle(_agents(request).get(name), body | {"op": op}, files=False)
 
-    return await _answer(request, "decide", work)
+        return await _answer(request, first.role, work)
+
+    answer = "event" if more else first.op
+    tag = "agents" if more else "decisions"
+    router.add_api_route(
+        f"/agents/{{name}}/{path}",
+        post,
+        methods=["POST"],
+        name=answer,
+        description="Change an agent: carry out one of several operations."
+        if more
+        else first.__doc__,
+        **_described(answer, path, tag=tag, role=first.role, once="request" in keys),
+    )
 
 
-@router.post(
-    "/agents/{name}/outcomes",
-    **_described("observe", "observe", tag="decisions", role="decide", once=True),
-)
-async def observe(request: Request, name: str) -> Response:
-    """Report outcomes of decisions: all of them are learned, or none.
-
-    The same outcome may be reported again: it counts once. ``accepted`` is the number of decisions,
-    also of those whose outcomes are repeated or late.
-    """
-
-    def work(caller: Caller, body: dict[str, Any]) -> Any:
-        _refuse(body, "request", "use the header Idempotency-Key")
-        outcomes = body.get("outcomes")
-        if isinstance(outcomes, dict) and len(outcomes) > _service(request).settings.batch:
-            raise TooLargeError(
-                f"outcomes of {len(outcomes)} decisions were given, and one request has at "
-                f"most {_service(request).settings.batch}: divide it into several"
-            )
-        return _operate(request, "observe_many", name, body | {"request": _key(request)})
-
-    return await _answer(request, "decide", work)
+def _check_size(body: dict[str, Any], most: int) -> None:
+    """Raise TooLargeError if a request is about too many decisions."""
+    count, outcomes = body.get("n"), body.get("outcomes")
+    if isinstance(outcomes, dict):
+        count = len(outcomes)
+    if isinstance(count, int) and count > most:
+        raise TooLargeError(
+            f"the request is about {count} decisions, and one request has at most {most}: divide "
+            "it into several"
+        )
 
 
-@router.post("/agents/{name}/learn", **_described("learn", "learn", tag="decisions", role="decide"))
-async def learn(request: Request, name: str) -> Response:
-    """Report outcomes without a decision, such as earlier data."""
-
-    def work(caller: Caller, body: dict[str, Any]) -> Any:
-        _refuse_key(request, "give 'key' in the body")
-        return _operate(request, "learn", name, body)
-
-    return await _answer(request, "decide", work)
+for path, operations in routes().items():
+    _add_route(path, operations)
 
 
 @router.get("/agents/{name}/decisions", **_described("decisions", tag="decisions"))

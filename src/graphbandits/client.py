@@ -1,4 +1,4 @@
-"""Client of the decision service: an agent of ``graphbandits serve``, with the methods of Agent."""
+"""Client of the decision service: the methods of an agent over HTTP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from itertools import count
 from numbers import Integral, Real
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -43,16 +43,17 @@ from graphbandits.errors import (
     check_positive,
     short_repr,
 )
+from graphbandits.live import values
+from graphbandits.live.decision import Decision
+from graphbandits.live.explanation import ExplainedArm, Explanation, FrontierPoints
+from graphbandits.live.health import ArmAnswers, ArmTest, Health, PosteriorTest, check_level
+from graphbandits.live.methods import AgentMethods, id_of, seconds_of
+from graphbandits.live.operations import Decide, Learn, Observe, ObserveMany, Operation, routes
 
 # modules that compile kernels, or that read files, are imported when they are used
 if TYPE_CHECKING:
     from graphbandits.graphs import GraphLike, Process
-    from graphbandits.live.decision import Decision
-    from graphbandits.live.explanation import Explanation
-    from graphbandits.live.health import Health
     from graphbandits.live.log import DecisionLog
-    from graphbandits.live.outcomes import Reward
-    from graphbandits.live.setup import EdgesLike
     from graphbandits.policies import Policy
     from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
 
@@ -80,13 +81,15 @@ AGAIN = (429, 503)
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 #: Errors that a second attempt does not change.
 FINAL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.TooManyRedirects)
+#: Key of the answer of each route for POST requests that has one.
+ANSWERS = {"decisions": "decisions", "outcomes": "accepted", "learn": "learned"}
 #: Keys of :meth:`Client.status`, in the order of those of an agent.
 STATUS = (
     *("name", "policy", "arms", "decisions", "open", "expired", "outcomes", "learned", "late"),
     *("paused", "retired", "entries"),
 )
-#: Members of Agent that need its store, and what to use instead.
-REFUSED = {
+#: Members of Agent that a client does not have, and what to use instead.
+NOT_HERE = {
     "at": "Agent(store=STORE).at(time)",
     "backup": "'graphbandits agent backup STORE'",
     "compact": "'graphbandits agent compact STORE'",
@@ -100,15 +103,19 @@ REFUSED = {
 _RANDOM = random.SystemRandom()
 
 
-class Client:
+class Client(AgentMethods):
     """Agent of a decision service, with the methods of :class:`graphbandits.Agent`.
 
     A program changes from an agent to a client by one line: ``service`` replaces ``store``. The
     arguments, results and errors are the same, with these exceptions:
 
     - :attr:`policy` and :attr:`posterior` are texts.
-    - Members that need the store itself raise InputError: ``at``, ``backup``, ``compact``,
-      ``figure``, ``forget``, ``process``, ``save`` and ``verify``.
+    - It has no members that need the store itself: ``at``, ``backup``, ``compact``, ``figure``,
+      ``forget``, ``process``, ``save`` and ``verify``.
+    - A graph may also be a mapping such as ``{"edges": [["ann", "bob", 0.5]], "directed": False}``.
+      A text is sent as it is; a file and any other object are converted to edges, for which the
+      graph must be the same in all rounds.
+    - Numbers of the state that are not finite are None.
     - Warnings of the agent, such as that rewards contradict the prior, stay in the service. Its log
       has them, and :meth:`health` reports contradictions.
     - Errors of policies that need other information are InputError, not NeedsError.
@@ -125,41 +132,14 @@ class Client:
 
     Parameters
     ----------
-    policy : str or Policy, optional
-        Policy as text form or object. It is required for a new agent. Without it, the agent must
-        exist.
-    arms : int or iterable of str or int, optional
-        Names of the arms, or their number.
-    graph : str, mapping, array, Process or other graph, optional
-        Feedback graph, in any form that :func:`graphbandits.as_process` accepts, or a mapping such
-        as ``{"edges": [["ann", "bob", 0.5]], "directed": False}``. A text is sent as it is; a file
-        and any other object are converted to edges, for which the graph must be the same in all
-        rounds. The default for a new agent is "empty".
+    policy, arms, graph : optional
+        As for :class:`graphbandits.Agent`. Without a policy, the agent must exist.
     service : str or httpx.Client
         Address of the service, such as "http://localhost:8000"; or a client of httpx with a
         ``base_url``, for proxies, certificates and tests. The latter is not closed, and its own
         settings of connections are used.
-    seed : int, optional
-        Seed of the random draws. By default a random one.
-    posterior : str or Posterior, optional
-        Model of the rewards.
-    prior : object, optional
-        Parameters of the prior in addition to those of ``posterior``.
-    horizon : int, optional
-        Number of rounds, for policies that need it.
-    trial : int, optional
-        Number of the trial.
-    accuracy : {"simulation", "strict"}, optional
-        Accuracy of the statistics.
-    expires : timedelta or float, optional
-        Time after which an open decision expires, in seconds if it is a number.
-    floor : float, optional
-        Probability of exploration that is mixed into every decision.
-    floor_over : {"arms", "dominating-set"}, default="arms"
-        Arms over which it is spread.
-    weight : str or None, default="auto"
-        For a NetworkX graph: the edge attribute with the probabilities; None to ignore all
-        attributes.
+    seed, posterior, prior, horizon, trial, accuracy, expires, floor, floor_over, weight : optional
+        As for :class:`graphbandits.Agent`.
     name : str, default="default"
         Name of the agent in the store of the service.
     token : str, optional
@@ -167,6 +147,9 @@ class Client:
         https, unless the service is on this computer.
     timeout : float, default=30
         Seconds in which a request must be answered, with all attempts.
+    pi : bool, default=True
+        Whether new decisions have the probabilities of all arms. With very many arms, False makes
+        answers shorter; then ``pi`` of a decision is None, and :meth:`decision` reads it.
 
     Raises
     ------
@@ -218,6 +201,7 @@ class Client:
         name: str = "default",
         token: str | None = None,
         timeout: float = 30.0,
+        pi: bool = True,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of an agent must be a text, not {short_repr(name)}")
@@ -232,12 +216,13 @@ class Client:
             )
         self.name = name
         self._arms: tuple[Arm, ...] = ()
+        self._pi = check_bool(pi, "pi")
         settings = _settings(arms, graph, weight, posterior, prior) | {
             "seed": seed,
             "horizon": horizon,
             "trial": trial,
             "accuracy": accuracy,
-            "expires": _seconds(expires),
+            "expires": seconds_of(expires),
         }
         if floor is not None:
             settings |= {"floor": floor, "floor_over": floor_over}
@@ -272,6 +257,12 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.disconnect()
 
+    if not TYPE_CHECKING:  # a type checker knows that these members do not exist
+
+        def __getattr__(self, name: str) -> NoReturn:
+            remedy = f": use {NOT_HERE[name]} where the store is" if name in NOT_HERE else ""
+            raise AttributeError(f"a client of a service has no {name!r}{remedy}")
+
     def __repr__(self) -> str:
         return f"Client(service={self._service.place!r}, name={self.name!r})"
 
@@ -302,11 +293,6 @@ class Client:
         return None if found is None else str(found)
 
     @property
-    def process(self) -> NoReturn:
-        """Not available: it needs the store."""
-        raise _refusal("process")
-
-    @property
     def horizon(self) -> int | None:
         """Number of rounds, if it was given."""
         return self._horizon
@@ -318,7 +304,7 @@ class Client:
 
     @property
     def state(self) -> dict[str, dict[Arm, float]]:
-        """State of the policy by arm, as in Agent; values that are not finite are None."""
+        """State of the policy by arm."""
         rows, all_ = self._all_arms()
         if not all_:
             raise InputError(
@@ -338,13 +324,6 @@ class Client:
         return tuple(self._service.get("pending", self._path("pending")))
 
     def status(self) -> dict[str, Any]:
-        """Count decisions and outcomes.
-
-        Returns
-        -------
-        dict
-            As :meth:`graphbandits.Agent.status`.
-        """
         found = self._description()
         return {key: found[key] for key in STATUS}
 
@@ -355,22 +334,6 @@ class Client:
         after: int | None = None,
         decision: Decision | str | None = None,
     ) -> list[dict[str, Any]]:
-        """Return the entries of the journal, as JSON values.
-
-        Parameters
-        ----------
-        last : int, optional
-            Number of entries to return, the newest ones. The default is all that were not removed.
-        after : int, optional
-            Number of the entry after which to start.
-        decision : Decision or str, optional
-            Return the entries of this decision only; it may be the id.
-
-        Returns
-        -------
-        list of dict
-            ``number``, ``time``, ``kind``, ``decision`` (the id) and what belongs to the kind.
-        """
         if last is not None:
             check_integer(last, "last")
         if after is not None:
@@ -380,7 +343,7 @@ class Client:
             self._path("history"),
             last=MOST_ROWS if last is None else last,
             after=after,
-            decision=None if decision is None else _id_of(decision),
+            decision=None if decision is None else id_of(decision),
         )
         if last is None and len(found) == MOST_ROWS and found[0]["number"] != (after or 0) + 1:
             raise InputError(
@@ -390,13 +353,6 @@ class Client:
         return found
 
     def log(self) -> DecisionLog:
-        """Return all decisions with their probabilities and outcomes, as a table.
-
-        Returns
-        -------
-        DecisionLog
-            One row per decision.
-        """
         response = self._service.send("GET", self._path("log"), params={"format": "parquet"})
         from pyarrow import ArrowException, parquet
 
@@ -409,25 +365,6 @@ class Client:
         return DecisionLog.of(table)
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
-        """Compute the current statistics alpha, Delta and h of each arm that is active.
-
-        Parameters
-        ----------
-        accuracy : {"simulation", "strict"}, optional
-            Accuracy of the statistics. The default is that of the agent.
-        estimate : bool, default=False
-            Whether the result has an estimated ``error``.
-
-        Returns
-        -------
-        BeliefsByArm
-            Statistics by arm.
-
-        Raises
-        ------
-        InputError
-            If the policy has no posterior.
-        """
         check_bool(estimate, "estimate")
         answer = self._service.answer(
             "GET",
@@ -450,25 +387,6 @@ class Client:
         return BeliefsByArm(arms, alpha, delta, h, answer["rho"], error, place)
 
     def health(self, level: float = 0.01) -> Health:
-        """Report whether outcomes contradict the posterior, and which answers are missing.
-
-        Parameters
-        ----------
-        level : float, default=0.01
-            Level of the tests.
-
-        Returns
-        -------
-        Health
-            Warnings, counts, the test, and the shares of answers by arm.
-
-        Raises
-        ------
-        InputError
-            If the level is not between 0 and 1.
-        """
-        from graphbandits.live.health import ArmAnswers, ArmTest, Health, PosteriorTest, check_level
-
         found = self._service.get("health", self._path("health"), level=check_level(level))
         test = found["test"]
         if test is not None:
@@ -489,40 +407,12 @@ class Client:
         )
 
     def trend(self, points: int = 200) -> dict[str, Any]:
-        """Return how expected regret, information ratio and entropy have developed.
-
-        Parameters
-        ----------
-        points : int, default=200
-            Largest number of decisions to return.
-
-        Returns
-        -------
-        dict
-            As :meth:`graphbandits.Agent.trend`.
-        """
         most = check_integer(points, "points")
         return self._service.answer(
             "GET", self._path("trend"), params={"points": most}, key="decision"
         )
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
-        """Return statistics of the arms whose names contain a text, the most relevant ones first.
-
-        Parameters
-        ----------
-        search : str, default=""
-            The text; upper and lower case are the same. By default all arms are found.
-        limit : int, default=20
-            Largest number of arms to return.
-
-        Returns
-        -------
-        arms : list of dict
-            Rows as those of :meth:`overview`.
-        found : int
-            Number of arms that were found.
-        """
         if not isinstance(search, str):
             raise InputError(f"search must be a text, not {short_repr(search)}")
         params = {"search": search or None, "limit": check_integer(limit, "limit")}
@@ -530,20 +420,6 @@ class Client:
         return answer["arms"], answer["found"]
 
     def neighbourhood(self, around: Iterable[Arm] = (), limit: int = 2000) -> dict[str, Any]:
-        """Return arms with their statistics, and the edges between them.
-
-        Parameters
-        ----------
-        around : iterable of arms, default=()
-            Arms to start from.
-        limit : int, default=2000
-            Largest number of arms to return.
-
-        Returns
-        -------
-        dict
-            As :meth:`graphbandits.Agent.neighbourhood`.
-        """
         params = {
             "around": [self._key(arm) for arm in _arm_list(around, "around")],
             "limit": check_integer(limit, "limit"),
@@ -553,22 +429,6 @@ class Client:
     def decisions(
         self, limit: int = 50, *, before: int | None = None, only_open: bool = False
     ) -> list[dict[str, Any]]:
-        """Return decisions with their status and outcomes, the newest first, as JSON values.
-
-        Parameters
-        ----------
-        limit : int, default=50
-            Largest number of decisions to return.
-        before : int, optional
-            Number of the decision before which to start.
-        only_open : bool, default=False
-            Whether only decisions are returned that can be observed.
-
-        Returns
-        -------
-        list of dict
-            As :meth:`graphbandits.Agent.decisions`.
-        """
         check_integer(limit, "limit")
         check_bool(only_open, "only_open")
         end = None if before is None else check_integer(before, "before")
@@ -583,58 +443,23 @@ class Client:
         return found
 
     def decision(self, id: str) -> Decision:
-        """Return a decision, open or closed.
-
-        Parameters
-        ----------
-        id : str
-            Id of the decision.
-
-        Returns
-        -------
-        Decision
-            The decision.
-
-        Raises
-        ------
-        NotFoundError
-            If the agent has not made this decision, or its record was removed.
-        """
-        path = self._path("decisions", _id_of(id))
+        path = self._path("decisions", id_of(id))
         found = self._service.get("decision", path, explain=False, pi=True)
         return self._decision(found)
 
     def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
-        """Explain why an arm was played.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id; open or closed.
-        arms : int, default=5
-            Number of arms to list: the played one, and those that are most relevant.
-
-        Returns
-        -------
-        Explanation
-            The explanation: ``text``, ``to_dict()``, a table of rich, ``figure()``.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, or its record was removed.
-        """
         answer = self._service.answer(
             "GET",
-            self._path("decisions", _id_of(decision)),
+            self._path("decisions", id_of(decision)),
             params={"explain": True, "arms": check_integer(arms, "arms"), "pi": True},
             key="decision",
         )
         found = answer["explanation"]
         if found is None:
             raise InputError(answer["note"])
-        from graphbandits.live.explanation import ExplainedArm, Explanation
-
+        points = found.get("points")
+        if points is not None:
+            points = _made(FrontierPoints, points | {"arms": tuple(points["arms"])})
         listed = [row | {"reveals": self._by_arm(row["reveals"])} for row in found["arms"]]
         return _made(
             Explanation,
@@ -644,424 +469,69 @@ class Client:
                 "arms": tuple(_made(ExplainedArm, row) for row in listed),
                 "frontier": tuple(found["frontier"]),
                 "notes": tuple(found["notes"]),
-                "points": _points(found.get("points")),
+                "points": points,
             },
         )
 
     def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
-        """Return the beliefs, plays and outcomes by arm, and the last decisions, as JSON values.
-
-        Parameters
-        ----------
-        arms : int, default=10
-            Number of arms to list.
-        last : int, default=5
-            Number of decisions to list.
-
-        Returns
-        -------
-        dict
-            As :meth:`graphbandits.Agent.overview`.
-        """
         params = {
             "arms": check_integer(arms, "arms"),
             "last": check_integer(last, "last", least=0),
         }
         return self._service.answer("GET", self._path("overview"), params=params, key="status")
 
-    # Decisions ------------------------------------------------------------------------------------
+    # Changes --------------------------------------------------------------------------------------
 
-    @overload
-    def decide(
-        self,
-        n: None = None,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-        pi: bool = True,
-    ) -> Decision: ...
-
-    @overload
-    def decide(
-        self,
-        n: int,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-        pi: bool = True,
-    ) -> list[Decision]: ...
-
-    def decide(
-        self,
-        n: int | None = None,
-        *,
-        distinct: bool = False,
-        among: Iterable[Arm] | None = None,
-        exclude: Iterable[Arm] | None = None,
-        graph: GraphLike = None,
-        context: object = None,
-        pending: str = "ignore",
-        expires: timedelta | float | None = None,
-        request: str | None = None,
-        pi: bool = True,
-    ) -> Decision | list[Decision]:
-        """Make the next decision, or several decisions at one moment.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of decisions, which are returned as a list. By default one decision is returned.
-        distinct : bool, default=False
-            Whether the arms of the ``n`` decisions must differ.
-        among, exclude : iterable of arms, optional
-            Arms that may be played, or that may not.
-        graph : graph, optional
-            Graph of these decisions, if it is known and differs from that of the agent.
-        context : object, optional
-            JSON value that is kept with the decision.
-        pending : {"ignore", "expected"}, default="ignore"
-            Whether outcomes that are expected from open decisions are ignored, or counted by their
-            expectation.
-        expires : timedelta or float, optional
-            Time after which these decisions expire, if it differs from that of the agent.
-        request : str, optional
-            Key of this request. If the same request is made again with the same key within seven
-            days, its decisions are returned again, and none is made. The default is a random key,
-            which further attempts of this call use.
-        pi : bool, default=True
-            Whether the decisions have the probabilities of all arms. With very many arms, False
-            makes answers shorter; then ``pi`` of a decision is None, and :meth:`decision` reads it.
-
-        Returns
-        -------
-        Decision or list of Decision
-            Arm to play, and the arms that may be observed.
-
-        Raises
-        ------
-        InputError
-            If an argument is not allowed, or no arm may be played.
-        ConflictError
-            If another request was made with this key.
-        StoreError
-            If the service does not answer. The message has the key of the request: with
-            ``request``, the same call can be repeated later, and no decision is made twice.
-        """
+    def _perform(self, operation: Operation) -> Any:
+        if isinstance(operation, Observe):
+            rewards = {operation.id: operation.outcomes}
+            operation = ObserveMany(rewards, operation.partial, operation.extra)
         body = {
-            "n": check_integer(1 if n is None else n, "n"),
-            "distinct": check_bool(distinct, "distinct") or None,
-            "among": None if among is None else _arm_list(among, "among"),
-            "exclude": None if exclude is None else _arm_list(exclude, "exclude"),
-            "graph": self._graph(graph, "auto"),
-            "context": None if context is None else _json_value(context),
-            "pending": None if pending == "ignore" else pending,
-            "expires": _seconds(expires),
-            "pi": check_bool(pi, "pi"),
+            key: self._json(operation, key, value)
+            for key in operation.keys
+            if (value := getattr(operation, key)) is not None
         }
+        if isinstance(operation, Decide):
+            body["pi"] = self._pi
+        if len(routes()[operation.route]) > 1:
+            body["op"] = operation.op
+        request = body.pop("request", None)
         found = self._service.post(
-            "decisions", self._path("decisions"), _without_none(body), request=_key_of(request)
+            ANSWERS.get(operation.route),
+            self._path(operation.route),
+            body,
+            request=_key_of(request) if "request" in operation.keys else None,
         )
-        made = [self._decision(one) for one in found]
-        return made[0] if n is None else made
+        if isinstance(operation, Decide):
+            return [self._decision(one) for one in found]
+        return found if isinstance(operation, Learn) else None
 
-    def observe(
-        self,
-        decision: Decision | str,
-        outcomes: Mapping[Arm, Reward],
-        *,
-        partial: bool = False,
-        extra: bool = False,
-    ) -> None:
-        """Learn from outcomes of a decision.
-
-        Without ``partial`` the decision is closed. If an exception is raised, nothing changes,
-        unless it is a StoreError. The same outcome may be reported again: it counts once.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id.
-        outcomes : mapping of arm to float or pair
-            Observed rewards, or pairs (total, count) for several outcomes of an arm.
-        partial : bool, default=False
-            Whether more outcomes of this decision may come.
-        extra : bool, default=False
-            Whether outcomes of arms are accepted that the decision did not reveal.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, if it is closed, if an arm or a reward is not
-            allowed, or if another reward was reported before.
-        """
-        id_ = _id_of(decision)
-        check_bool(partial, "partial")
-        check_bool(extra, "extra")
-        self._report({id_: self._outcomes(outcomes)}, partial, extra, None)
-
-    def observe_many(
-        self,
-        outcomes: Mapping[Decision | str, Mapping[Arm, Reward]],
-        *,
-        partial: bool = False,
-        extra: bool = False,
-        request: str | None = None,
-    ) -> None:
-        """Learn from outcomes of several decisions: all of them, or none.
-
-        Parameters
-        ----------
-        outcomes : mapping of Decision or str to mapping
-            Observed rewards by arm, for each decision or its id.
-        partial, extra : bool, default=False
-            As in :meth:`observe`, for all of these decisions.
-        request : str, optional
-            Key of this request. Another request with the same key within seven days is an error;
-            the same one again changes nothing. The default is a random key.
-
-        Raises
-        ------
-        InputError
-            As in :meth:`observe`; then nothing was learned.
-        ConflictError
-            If another request was made with this key.
-        """
-        check_bool(partial, "partial")
-        check_bool(extra, "extra")
-        if not isinstance(outcomes, Mapping):
-            raise InputError(
-                "outcomes must be a mapping {decision: {arm: reward}}, not "
-                f"{short_repr(outcomes)}"
-            )
-        given = dict[str, dict[str, Any]]()
-        for decision, rewards in outcomes.items():
-            id_ = _id_of(decision)
-            if id_ in given:
-                raise InputError(f"the decision {id_} is given twice: give all its outcomes once")
-            given[id_] = self._outcomes(rewards)
-        self._report(given, partial, extra, request)
-
-    def _report(
-        self, outcomes: Mapping[str, Any], partial: bool, extra: bool, request: str | None
-    ) -> None:
-        body = {"outcomes": outcomes, "partial": partial, "extra": extra}
-        self._service.post("accepted", self._path("outcomes"), body, request=_key_of(request))
-
-    def close(self, decision: Decision | str) -> None:
-        """Close a decision: no more outcomes of it are expected.
-
-        Parameters
-        ----------
-        decision : Decision or str
-            The decision, or its id.
-
-        Raises
-        ------
-        NotFoundError
-            If the agent has not made this decision.
-        """
-        self._change("close", id=_id_of(decision))
-
-    def learn(self, table: object, *, key: str | None = None, unknown: str = "error") -> int:
-        """Learn from outcomes without a decision, such as earlier data.
-
-        The rows of a table are sent in one request, whose size the service limits.
-
-        Parameters
-        ----------
-        table : mapping, data frame, table or path
-            As for :meth:`graphbandits.Agent.learn`. A file is read by the client.
-        key : str, optional
-            Name of the data. Data with the same key is learned once.
-        unknown : {"error", "skip"}, default="error"
-            What to do with outcomes of arms that the agent does not have.
-
-        Returns
-        -------
-        int
-            Number of outcomes that were learned.
-
-        Raises
-        ------
-        InputError
-            If an arm or a reward is not allowed, or there are too many rows.
-        """
-        if key is not None and (not isinstance(key, str) or not key):
-            raise InputError(f"key must be a text, not {short_repr(key)}")
-        if unknown not in ("error", "skip"):
-            raise InputError(f"unknown must be 'error' or 'skip', not {short_repr(unknown)}")
-        outcomes: Any
-        if isinstance(table, Mapping) and not hasattr(table, "columns"):
-            outcomes = self._outcomes(table, skip=unknown == "skip")
-        else:
-            outcomes = _rows(table)
-        if not outcomes:
-            raise InputError("the table has no outcomes: give at least one")
-        body = {"outcomes": outcomes, "key": key, "unknown": unknown}
-        return int(self._service.post("learned", self._path("learn"), _without_none(body)))
-
-    # A changing world -----------------------------------------------------------------------------
-
-    def add_arm(
-        self,
-        name: Arm,
-        prior: object = None,
-        edges: EdgesLike | None = None,
-        *,
-        reveals: EdgesLike | None = None,
-        revealed_by: EdgesLike | None = None,
-    ) -> None:
-        """Add an arm.
-
-        Parameters
-        ----------
-        name : str or int
-            Its name.
-        prior : object, optional
-            Parameters of its prior, such as (2, 5) or {"mean": 0, "sd": 2}.
-        edges : iterable of arms or mapping of arm to float, optional
-            Neighbours, which reveal the arm and are revealed by it; with probabilities if it is a
-            mapping.
-        reveals, revealed_by : iterable of arms or mapping of arm to float, optional
-            Neighbours in one direction: arms that the new one reveals, or that reveal it.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, a neighbour is unknown, or the policy cannot take another arm.
-        """
-        given = {"edges": edges, "reveals": reveals, "revealed_by": revealed_by}
-        self._change(
-            "add_arm",
-            name=_plain(name),
-            prior=_plain(prior),
-            **{what: self._edges(one, what) for what, one in given.items()},
-        )
-
-    def _edges(self, edges: EdgesLike | None, what: str) -> Any:
-        if isinstance(edges, Mapping):
-            return {self._key(arm): _plain(chance) for arm, chance in edges.items()}
-        return None if edges is None else _arm_list(edges, what)
-
-    def retire(self, *arms: Arm) -> None:
-        """Retire arms: they are not played and not revealed any more.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._change("retire", arms=_arm_list(arms, "arms"))
-
-    def pause(self, *arms: Arm) -> None:
-        """Pause arms: they are not played until :meth:`resume`, but may be observed.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._change("pause", arms=_arm_list(arms, "arms"))
-
-    def resume(self, *arms: Arm) -> None:
-        """Allow paused arms to be played again.
-
-        Parameters
-        ----------
-        *arms : str or int
-            The arms.
-        """
-        self._change("resume", arms=_arm_list(arms, "arms"))
-
-    def set_graph(self, graph: GraphLike, weight: str | None = "auto") -> None:
-        """Replace the feedback graph. Open decisions keep the graph that they were made with.
-
-        Parameters
-        ----------
-        graph : str, mapping, array, Process or other graph
-            Graph of the same arms, as for :class:`Client`.
-        weight : str or None, default="auto"
-            For a NetworkX graph: the edge attribute with the probabilities; None to ignore all.
-
-        Raises
-        ------
-        InputError
-            If the graph has other arms, or the policy needs another kind of graph.
-        """
-        self._change("set_graph", graph=self._graph(graph, weight))
-
-    def set_policy(self, policy: str | Policy, reset: bool = False) -> None:
-        """Replace the policy, and keep what was learned.
-
-        Parameters
-        ----------
-        policy : str or Policy
-            The new policy.
-        reset : bool, default=False
-            Whether to :meth:`reset` the agent first. It must be, unless both policies have a
-            posterior.
-
-        Raises
-        ------
-        InputError
-            If one of the policies has no posterior, and ``reset`` is False.
-        """
-        self._change("set_policy", policy=_policy_text(policy), reset=check_bool(reset, "reset"))
-
-    def reset(self) -> None:
-        """Return to the prior and close all open decisions."""
-        self._change("reset")
-
-    def _change(self, op: str, **keys: Any) -> None:
-        self._service.post(None, self._path("events"), _without_none({"op": op, **keys}))
+    def _json(self, operation: Operation, key: str, value: Any) -> Any:
+        """Return the value of a key of an operation as JSON value."""
+        text = operation.keys[key].text
+        if text == values.GRAPH.text:
+            return self._graph(value, getattr(operation, "weight", "auto"))
+        if text == values.POLICY.text:
+            return _policy_text(value)
+        if text == values.CONTEXT.text:
+            return value
+        if text == values.REWARDS_BY_ID.text:
+            return {id_: self._outcomes(rewards) for id_, rewards in value.items()}
+        if text == values.TABLE.text:
+            if isinstance(value, Mapping) and not hasattr(value, "columns"):
+                return self._outcomes(value, skip=getattr(operation, "unknown", "") == "skip")
+            return _rows(value)
+        if text == values.EDGES.text and isinstance(value, Mapping):
+            return {self._key(arm): _plain(chance) for arm, chance in value.items()}
+        if text in (values.EDGES.text, values.ARMS.text):
+            return _arm_list(value, key)
+        return _plain(value)
 
     # Connection -----------------------------------------------------------------------------------
 
     def disconnect(self) -> None:
         """Close the connections to the service. The next use opens them again."""
         self._service.close()
-
-    # What needs the store -------------------------------------------------------------------------
-
-    def at(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: the past of an agent needs its store."""
-        raise _refusal("at")
-
-    def backup(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: a copy of the store needs the store."""
-        raise _refusal("backup")
-
-    def compact(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: maintenance needs the store."""
-        raise _refusal("compact")
-
-    def figure(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: the figure needs the whole graph, and therefore the store."""
-        raise _refusal("figure")
-
-    def forget(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: the removal of entries needs the store."""
-        raise _refusal("forget")
-
-    def save(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: a copy of the agent needs the store."""
-        raise _refusal("save")
-
-    def verify(self, *_args: object, **_options: object) -> None:
-        """Raise InputError: the replay of the journal needs the store."""
-        raise _refusal("verify")
 
     # Values ---------------------------------------------------------------------------------------
 
@@ -1109,8 +579,6 @@ class Client:
 
     def _decision(self, found: Mapping[str, Any]) -> Decision:
         """Return a decision from its JSON values."""
-        from graphbandits.live.decision import Decision
-
         body = {"id": found["id"], "arm": 0, "p": found["probability"]}
         body["context"] = found.get("context")
         if found.get("expires") is not None:
@@ -1434,14 +902,6 @@ def _key_of(request: str | None) -> str:
 # Values -------------------------------------------------------------------------------------------
 
 
-def _refusal(name: str) -> InputError:
-    """Return the error of a member that needs the store."""
-    return InputError(
-        f"'{name}' needs the store of the agent, which a client does not have: use {REFUSED[name]} "
-        "where the store is"
-    )
-
-
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
@@ -1549,21 +1009,6 @@ def _policy_text(policy: object) -> str:
     return text
 
 
-def _points(found: Mapping[str, Any] | None) -> Any:
-    """Return the data of the figure of an explanation."""
-    if found is None:
-        return None
-    import numpy as np
-
-    from graphbandits.live.explanation import FrontierPoints
-
-    arrays = {
-        name: None if found.get(name) is None else np.array(found[name], np.float64)
-        for name in ("gain", "delta", "pi", "exploration")
-    }
-    return _made(FrontierPoints, {**found, **arrays, "arms": tuple(found["arms"])})
-
-
 def _rows(table: object) -> list[dict[str, Any]]:
     """Return the rows of a table of outcomes as JSON values."""
     from graphbandits.live.outcome_tables import _columns
@@ -1574,9 +1019,9 @@ def _rows(table: object) -> list[dict[str, Any]]:
             "a table of outcomes has the columns arm and reward (and count, if a row has several "
             "outcomes), or arm, total and count; this one has none"
         )
-    rows = [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if not rows:
+        raise InputError("the table has no outcomes: give at least one")
     for number, row in enumerate(rows, 1):
         for name, value in row.items():
             what = f"row {number} of the outcomes: {name}"
@@ -1618,35 +1063,5 @@ def _arm_list(arms: object, what: str) -> list[Any]:
     return [_plain(arm) for arm in arms]
 
 
-def _json_value(context: object) -> object:
-    """Return a context; raise InputError if it is not JSON."""
-    try:
-        json.dumps(context, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"context must be a JSON value, such as a dict of texts and numbers: {error}"
-        ) from None
-    return context
-
-
-def _seconds(value: timedelta | float | None) -> float | None:
-    """Return a lifetime in seconds."""
-    if value is None:
-        return None
-    number = value.total_seconds() if isinstance(value, timedelta) else value
-    return check_positive(number, "expires (a timedelta, or seconds)")
-
-
 def _timestamp(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
-
-
-def _id_of(decision: object) -> str:
-    """Return the id of a decision that a user has given."""
-    if isinstance(decision, str) and decision:
-        return decision
-    from graphbandits.live.decision import Decision
-
-    if not isinstance(decision, Decision):
-        raise InputError(f"decision must be a Decision or its id, not {short_repr(decision)}")
-    return decision.id

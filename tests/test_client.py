@@ -1,4 +1,4 @@
-"""Tests of service/client.py: a client does what an agent does, also when connections fail."""
+"""Tests of client.py: a client does what an agent does, also when connections fail."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ from helpers.agents import facts
 from starlette.testclient import TestClient
 
 from graphbandits import Agent, DecisionLog
+from graphbandits import client as module
+from graphbandits.client import ERRORS, NOT_HERE, Client
 from graphbandits.errors import (
     ConflictError,
     GraphBanditsError,
@@ -45,9 +47,7 @@ from graphbandits.graphs.processes import RandomFeedback
 from graphbandits.live.store import open_store
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.service import client as module
 from graphbandits.service.app import create_app
-from graphbandits.service.client import ERRORS, REFUSED, Client
 from graphbandits.service.settings import Settings
 from graphbandits.service.tokens import add_token
 
@@ -95,40 +95,36 @@ def public(cls: type) -> set[str]:
     return {name for name in dir(cls) if not name.startswith("_")} | {"name"}
 
 
-def test_every_member_of_an_agent_is_offered_or_refused() -> None:
-    assert public(Agent) - {"name"} <= public(Client)
-    assert set(REFUSED) <= public(Agent)
+def test_every_member_of_an_agent_is_offered_or_named() -> None:
+    assert public(Agent) - {"name"} == (public(Client) - {"name"}) | set(NOT_HERE)
 
 
-@pytest.mark.parametrize("name", sorted(public(Agent) - {"name"} - set(REFUSED)))
+@pytest.mark.parametrize("name", sorted(public(Client) - {"name"} - set(NOT_HERE)))
 def test_members_have_the_same_parameters(name: str) -> None:
     mine, others = getattr(Client, name), getattr(Agent, name)
     if isinstance(others, property):
         assert isinstance(mine, property)
-        return
-    parameters = dict(inspect.signature(mine).parameters)
-    if name == "decide":
-        assert parameters.pop("pi").default is True
-    wanted = inspect.signature(others).parameters
-    assert [(one.name, one.kind, one.default) for one in parameters.values()] == [
-        (one.name, one.kind, one.default) for one in wanted.values()
-    ]
+    else:
+        assert inspect.signature(mine) == inspect.signature(others)
+        assert inspect.getdoc(mine)
 
 
 def test_a_client_has_the_arguments_of_an_agent() -> None:
     wanted = list(inspect.signature(Agent).parameters)
     mine = list(inspect.signature(Client).parameters)
     assert set(wanted) - set(mine) == {"store", "clock"}
-    assert set(mine) - set(wanted) == {"service", "token", "timeout"}
+    assert set(mine) - set(wanted) == {"service", "token", "timeout", "pi"}
     assert mine[:3] == wanted[:3]
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_members_that_need_the_store_name_an_alternative(name: str, service: TestClient) -> None:
+def test_members_that_need_the_store_name_an_alternative(service: TestClient) -> None:
     client = new(service)
-    with pytest.raises(InputError, match=f"'{name}' needs the store of the agent") as caught:
-        getattr(client, name)("campaign.db")
-    assert REFUSED[name] in str(caught.value)
+    for name, remedy in NOT_HERE.items():
+        with pytest.raises(AttributeError) as caught:
+            getattr(client, name)
+        assert remedy in str(caught.value)
+    with pytest.raises(AttributeError, match=r"has no 'nothing'$"):
+        client.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 # --- the same as an agent -----------------------------------------------------------------------
@@ -398,8 +394,8 @@ def test_names_of_many_arms(service: TestClient) -> None:
 
 
 def test_decisions_without_probabilities(service: TestClient) -> None:
-    client = new(service, policy="ts-n")
-    decision = client.decide(pi=False)
+    client = new(service, policy="ts-n", pi=False)
+    decision = client.decide()
     assert decision.pi is None
     assert client.decision(decision.id).pi is not None
 
@@ -448,9 +444,9 @@ def test_other_settings_are_a_conflict(policy: str | None, service: TestClient) 
         ({"arms": []}, "arms"),
         ({"arms": ["ann", 1]}, "arms"),
         ({"seed": -1}, "seed"),
-        ({"expires": math.inf}, "expires"),
+        ({"expires": math.inf}, "not JSON"),
         ({"expires": "1d"}, "expires"),
-        ({"floor": 2}, "mass"),
+        ({"floor": 2}, "'floor' must be"),
         ({"floor_over": "dominating-set"}, "needs a floor"),
         ({"policy": None, "floor": 0.1}, "the floor is part of the policy"),
         ({"prior": {"a": math.nan}}, "not JSON"),
@@ -550,9 +546,9 @@ WRONG: list[tuple[Callable[[Client], object], str]] = [
     (lambda c: c.observe(c.pending[0], {"joe": 1}), "unknown arm 'joe'"),
     (lambda c: c.observe(c.pending[0], {0: 1}), "unknown arm 0.*are texts"),
     (lambda c: c.observe(c.pending[0], [1]), "must be a mapping"),  # type: ignore[arg-type]
-    (lambda c: c.observe(c.pending[0], {"ann": 1}, partial=1), "partial"),  # type: ignore[arg-type]
+    (lambda c: c.observe(c.pending[0], {"ann": 1}, partial=1), "'partial' must be true"),  # type: ignore[arg-type]
     (lambda c: c.observe(None, {"ann": 1}), "a Decision or its id, not None"),  # type: ignore[arg-type]
-    (lambda c: c.observe("", {"ann": 1}), "a Decision or its id"),
+    (lambda c: c.observe("", {"ann": 1}), "unknown decision"),
     (lambda c: c.observe(True, {"ann": 1}), "a Decision or its id"),  # type: ignore[arg-type]
     (lambda c: c.observe_many([1]), "must be a mapping"),  # type: ignore[arg-type]
     (lambda c: c.observe_many({c.pending[0]: 1}), "must be a mapping"),  # type: ignore[dict-item]
@@ -561,35 +557,34 @@ WRONG: list[tuple[Callable[[Client], object], str]] = [
         "is given twice",
     ),
     (lambda c: c.observe_many({c.pending[0]: {}}, request="a\nb"), "printable ASCII"),
-    (lambda c: c.decide(0), "n must be"),
-    (lambda c: c.decide(1.5), "n must be"),  # type: ignore[call-overload]
+    (lambda c: c.decide(0), "'n' must be"),
+    (lambda c: c.decide(1.5), "'n' must be"),  # type: ignore[call-overload]
     (lambda c: c.decide(4, distinct=True), "only 3 may be played"),
-    (lambda c: c.decide(distinct="no"), "distinct must be"),  # type: ignore[call-overload]
+    (lambda c: c.decide(distinct="no"), "'distinct' must be"),  # type: ignore[call-overload]
     (lambda c: c.decide(among="ann"), "among must be a list"),
     (lambda c: c.decide(among=[]), "among is empty"),
     (lambda c: c.decide(among=["joe"]), "unknown arm 'joe'"),
     (lambda c: c.decide(among=[None]), "'among' must be"),  # type: ignore[list-item]
     (lambda c: c.decide(exclude=NAMES), "no arm may be played"),
     (lambda c: c.decide(exclude=3), "exclude must be a list"),  # type: ignore[call-overload]
-    (lambda c: c.decide(context=math.nan), "context must be a JSON value"),
-    (lambda c: c.decide(context={"a": object()}), "context must be a JSON value"),
-    (lambda c: c.decide(pending="later"), "pending must be 'ignore' or 'expected'"),
+    (lambda c: c.decide(context=math.nan), "is not JSON"),
+    (lambda c: c.decide(context={"a": object()}), "is not JSON"),
+    (lambda c: c.decide(pending="later"), "'pending' must be"),
     (lambda c: c.decide(expires=-1), "expires"),
-    (lambda c: c.decide(expires=math.nan), "expires"),
-    (lambda c: c.decide(expires=1e12), "expires must be at most"),
+    (lambda c: c.decide(expires=math.nan), "is not JSON"),
+    (lambda c: c.decide(expires=1e12), "'expires' must be a number of seconds"),
     (lambda c: c.decide(graph=np.ones((2, 2))), "the graph has 2 arms, but the agent has 3"),
     (lambda c: c.decide(graph="file:/etc/passwd"), "passwd"),
     (lambda c: c.decide(request=""), "printable ASCII"),
     (lambda c: c.decide(request="é"), "printable ASCII"),
     (lambda c: c.decide(request=" a"), "blanks"),
     (lambda c: c.decide(request=3), "printable ASCII"),  # type: ignore[call-overload]
-    (lambda c: c.decide(pi=2), "pi must be"),  # type: ignore[call-overload]
     (lambda c: c.learn({}), "no outcomes"),
-    (lambda c: c.learn([]), "mapping"),
+    (lambda c: c.learn([]), "table of outcomes"),
     (lambda c: c.learn({"ann": math.nan}), "nan"),
     (lambda c: c.learn({"joe": 1}), "unknown arm 'joe'"),
-    (lambda c: c.learn({"ann": 1}, key=""), "key must be a text"),
-    (lambda c: c.learn({"ann": 1}, unknown="ignore"), "unknown must be"),
+    (lambda c: c.learn({"ann": 1}, key=""), "'key' must be a text"),
+    (lambda c: c.learn({"ann": 1}, unknown="ignore"), "'unknown' must be"),
     (lambda c: c.add_arm("ann"), "there is an arm 'ann' already"),
     (lambda c: c.add_arm(1), "must be a string"),
     (lambda c: c.add_arm("joe", edges="ann"), "edges must be a list"),
@@ -602,7 +597,7 @@ WRONG: list[tuple[Callable[[Client], object], str]] = [
     (lambda c: c.set_graph(None), "needs the key 'graph'"),
     (lambda c: c.set_policy("ucb-n"), "cannot take over"),
     (lambda c: c.set_policy("idsn"), "unknown policy 'idsn'"),
-    (lambda c: c.set_policy("ts-n", reset="yes"), "reset must be"),  # type: ignore[arg-type]
+    (lambda c: c.set_policy("ts-n", reset="yes"), "'reset' must be"),  # type: ignore[arg-type]
     (lambda c: c.close("9-000000000000"), "unknown decision"),
     (lambda c: c.decision("../agents"), "unknown decision|there is no"),
     (lambda c: c.decision(".."), "unknown decision"),
@@ -1254,34 +1249,48 @@ def test_threads_share_a_client(service: TestClient) -> None:
 # --- imports ------------------------------------------------------------------------------------
 
 LIGHT = """
-import sys
+import json, sys
 import httpx
-from graphbandits.service.client import Client
-assert not {"numba", "numpy", "pyarrow", "scipy"} & set(sys.modules), "import"
-agent = {"arm_names": "text", "seed": 1, "horizon": None, "arms": 2, "policy": "ids-n"}
-decision = {"id": "1-000000000000", "arm": "ann", "probability": 1.0, "reveals": {"ann": 1.0},
-            "time": "2026-01-31T00:00:00+00:00", "pi": {"ann": 1.0}}
+from graphbandits import Client
+agent, decision, explanation, health = map(json.loads, sys.argv[1:])
 answers = {"agents": {"agent": agent}, "decisions": {"decisions": [decision]},
-           "outcomes": {"accepted": 1}, "learn": {"learned": 1}, "events": {}}
+           "outcomes": {"accepted": 1}, "learn": {"learned": 1}, "events": {},
+           "health": {"health": health}}
 def answer(request):
-    return httpx.Response(200, json=answers[request.url.path.rpartition("/")[2]])
+    last = request.url.path.rpartition("/")[2]
+    return httpx.Response(200, json=answers.get(last, explanation))
 http = httpx.Client(transport=httpx.MockTransport(answer), base_url="http://localhost")
 client = Client("ids-n", arms=["ann", "bob"], graph="star", prior=(2, 5), service=http)
 made = client.decide(among=["ann"], context={"a": 1})
-assert (made.arm, made.pi, made.reveals, made.number) == ("ann", {"ann": 1.0}, {"ann": 1.0}, 1)
-assert made.to_dict()["time"] == "2026-01-31T00:00:00+00:00"
+assert (made.arm, made.pi, made.reveals) == ("ann", {"ann": 1.0}, {"ann": 1.0, "bob": 1.0})
 client.observe(made, {"ann": 1})
 client.observe_many({made.id: {"ann": 1}})
 client.learn({"ann": (1, 2)})
 client.pause("ann")
-print(sorted({"numba", "scipy", "pyarrow", "pandas"} & set(sys.modules)))
+assert "ann was drawn with probability 1" in client.explain(made).text
+assert client.health().verdict == "ok"
+print(sorted({"numba", "numpy", "scipy", "pyarrow", "pandas", "pydantic"} & set(sys.modules)))
 """
 
 
 @pytest.mark.process
-def test_a_client_does_not_import_numba() -> None:
+def test_a_client_does_not_import_numpy(service: TestClient) -> None:
+    client = new(service, arms=["ann", "bob"], prior=(2, 5))
+    body = {"among": ["ann"], "pi": True}
+    decision = service.post("/agents/default/decisions", json=body).json()["decisions"][0]
+    client.observe(decision["id"], {"ann": 1})
+    agent = service.get("/agents/default").json()["agent"]
+    explanation = service.get(f"/agents/default/decisions/{decision['id']}?pi=true").json()
+    health = service.get("/agents/default/health").json()["health"]
+    assert explanation["explanation"]["points"] is not None
+    assert health["test"]["arms"]
+    given = map(json.dumps, (agent, decision, explanation, health))
     run = subprocess.run(
-        [sys.executable, "-c", LIGHT], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", LIGHT, *given],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "[]"
@@ -1289,7 +1298,7 @@ def test_a_client_does_not_import_numba() -> None:
 
 @pytest.mark.process
 def test_a_missing_httpx_is_reported() -> None:
-    program = "import sys; sys.modules['httpx'] = None; import graphbandits.service.client"
+    program = "import sys; sys.modules['httpx'] = None; import graphbandits.client"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )

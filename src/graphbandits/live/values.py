@@ -1,0 +1,233 @@
+"""Types of values in JSON requests: one table for error messages, checks and OpenAPI schemas."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Mapping
+from itertools import chain, repeat
+from typing import Any, NamedTuple
+
+from graphbandits.errors import InputError, nearest, short_repr
+from graphbandits.live._times import MOST_SECONDS
+
+Schema = dict[str, Any]
+
+#: Maximum of decisions of one request. A longer answer would be hard to read in one piece.
+MAX_DECISIONS = 10_000
+#: Maximum of levels of nested values.
+MAX_DEPTH = 50
+
+
+class Value(NamedTuple):
+    """Type of a value: ``text`` completes "must be ...", and ``schema`` is its JSON schema.
+
+    ``meaning`` describes a key with this value.
+    """
+
+    text: str
+    schema: Schema
+    meaning: str = ""
+
+
+def list_of(items: Schema, **limits: Any) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items, **limits}
+
+
+def object_of(values: Schema) -> Schema:
+    """Return the schema of an object with any keys."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def any_of(*schemas: Schema) -> Schema:
+    """Return the schema of a value that has one of several schemas."""
+    return {"anyOf": [*schemas]}
+
+
+def choice(*names: str) -> Value:
+    """Return the type of a text that is one of several names.
+
+    >>> choice("error", "skip").text
+    '"error" or "skip"'
+    """
+    return Value(" or ".join(f'"{name}"' for name in names), {"type": "string", "enum": [*names]})
+
+
+_STRING: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "number"}
+_ARM = any_of(_STRING, {"type": "integer"})
+_REWARDS = object_of(any_of(_NUMBER, list_of(_NUMBER, minItems=2, maxItems=2)))
+_EDGE: Schema = {
+    "type": "array",
+    "prefixItems": [_ARM, _ARM, _NUMBER],
+    "items": False,
+    "minItems": 1,
+    "maxItems": 3,
+}
+_EDGE_LIST: Schema = {
+    "type": "object",
+    "properties": {"edges": list_of(_EDGE), "directed": {"type": "boolean"}},
+    "required": ["edges"],
+    "additionalProperties": False,
+}
+_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+_PARAMETERS = any_of(_SCALAR, list_of(_SCALAR), object_of(_SCALAR))
+
+TEXT = Value("a text", _STRING)
+FLAG = Value("true or false", {"type": "boolean"})
+WHOLE = Value("a whole number", {"type": "integer"})
+COUNT = Value("a whole number of at least 1", {"type": "integer", "minimum": 1})
+DECISIONS = Value(
+    f"a whole number from 1 to {MAX_DECISIONS}",
+    {"type": "integer", "minimum": 1, "maximum": MAX_DECISIONS},
+)
+PROBABILITY = Value("a number from 0 to 1", {"type": "number", "minimum": 0, "maximum": 1})
+LEVEL = Value(
+    "a number between 0 and 1", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+)
+SECONDS = Value(
+    f"a number of seconds above 0 and at most {MOST_SECONDS:g}",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_SECONDS},
+)
+NAME = Value("a text that is not empty", {"type": "string", "minLength": 1})
+ID = Value("the id of a decision, a text", _STRING)
+ARM = Value("the name of an arm, a text or an integer", _ARM)
+ARMS = Value("a list of arms, each a text or an integer", list_of(_ARM))
+EDGES = Value(
+    "a list of arms, or an object with the probability of each arm",
+    any_of(list_of(_ARM), object_of(_NUMBER)),
+)
+GRAPH = Value(
+    'a text such as "star", or an object such as {"edges": [["ann", "bob"], ["bob", "eve", 0.5]], '
+    '"directed": false}',
+    any_of(_STRING, _EDGE_LIST),
+)
+POLICY = Value('a text such as "ids-n"', _STRING)
+ACCURACY = choice("simulation", "strict")
+PRIOR = Value(
+    'parameters of a prior, such as [2, 5] or {"mean": 0, "sd": 2}',
+    any_of(_STRING, list_of(_PARAMETERS), object_of(_PARAMETERS)),
+)
+CONTEXT = Value(f"a JSON value with at most {MAX_DEPTH} levels", {})
+REWARDS = Value(
+    "an object with the reward of each arm, or [total, count] for several outcomes", _REWARDS
+)
+REWARDS_BY_ID = Value(
+    "an object with the outcomes of each decision by its id: objects with the reward of each arm",
+    object_of(_REWARDS),
+)
+TABLE = Value(
+    "an object with the reward of each arm, or [total, count] for several; or a list of rows with "
+    "the keys arm, reward or total, and count",
+    any_of(_REWARDS, list_of(object_of({"type": ["string", "number"]}))),
+)
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+_LIMITS: dict[str, Callable[[Any, Any], bool]] = {
+    "enum": lambda value, names: value in names,
+    "minimum": operator.ge,
+    "maximum": operator.le,
+    "exclusiveMinimum": operator.gt,
+    "exclusiveMaximum": operator.lt,
+    "minLength": lambda value, least: len(value) >= least,
+    "maxLength": lambda value, most: len(value) <= most,
+    "minItems": lambda value, least: len(value) >= least,
+    "maxItems": lambda value, most: len(value) <= most,
+    "required": lambda value, keys: value.keys() >= set(keys),
+}
+
+
+def is_valid(value: Any, schema: Schema | bool) -> bool:
+    """Return whether a JSON value has a schema, with the keywords that this module uses.
+
+    A number such as 1.0 is not an integer.
+
+    >>> is_valid({"ann": [3, 10]}, REWARDS.schema), is_valid({"ann": [3]}, REWARDS.schema)
+    (True, False)
+    """
+    if isinstance(schema, bool):
+        return schema
+    if "anyOf" in schema:
+        return any(is_valid(value, one) for one in schema["anyOf"])
+    if "type" not in schema:
+        return _is_shallow(value, MAX_DEPTH)
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if isinstance(value, bool) and "boolean" not in names:
+        return False
+    if not any(isinstance(value, _TYPES[name]) for name in names):
+        return False
+    if not all(test(value, schema[name]) for name, test in _LIMITS.items() if name in schema):
+        return False
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        return all(is_valid(one, known.get(key, others)) for key, one in value.items())
+    if isinstance(value, list):
+        items = chain(schema.get("prefixItems", ()), repeat(schema.get("items", True)))
+        return all(map(is_valid, value, items))
+    return True
+
+
+def _is_shallow(value: Any, most: int) -> bool:
+    """Return whether a value has at most so many levels."""
+    members = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return True
+    return most > 0 and all(_is_shallow(one, most - 1) for one in members)
+
+
+def check_keys(
+    what: str, given: Mapping[str, Any], keys: Mapping[str, Value], required: tuple[str, ...]
+) -> None:
+    """Raise InputError if a JSON object has other keys or values than allowed.
+
+    >>> check_keys("'close'", {"id": 3}, {"id": ID}, ("id",))
+    Traceback (most recent call last):
+    graphbandits.errors.InputError: 'id' must be the id of a decision, a text; not 3
+    """
+    for key in given:
+        if key not in keys:
+            hint = nearest(str(key), keys) if keys else "it has none"
+            raise InputError(f"{what} has no key {short_repr(key)}: {hint}")
+    for key in required:
+        if key not in given:
+            raise InputError(f"{what} needs the key '{key}': {keys[key].text}")
+    for key, value in given.items():
+        if not is_valid(value, keys[key].schema):
+            raise InputError(f"'{key}' must be {keys[key].text}; not {json_repr(value)}")
+
+
+def body_schema(keys: Mapping[str, Value], required: tuple[str, ...]) -> Schema:
+    """Return the schema of a JSON object with these keys; null stands for a default.
+
+    >>> body_schema({"id": ID}, ("id",))["required"]
+    ['id']
+    """
+    properties = {}
+    for key, (text, schema, meaning) in keys.items():
+        is_needed = key in required or not schema
+        form = schema if is_needed else any_of(schema, {"type": "null"})
+        properties[key] = form | {"description": meaning or text}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*required],
+        "additionalProperties": False,
+    }
+
+
+def json_repr(value: Any, most: int = 80) -> str:
+    """Return a value as JSON, shortened; a value that is not JSON in the form of Python."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return short_repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
