@@ -31,7 +31,7 @@ bench: .venv/dev.done
 
 # Public alternatives, installed into build/peers, on the same simulated worlds.
 peers: .venv/dev.done
-	$(BIN)/python benchmarks/peers/compare.py $(ARGS)
+	$(BIN)/python benchmarks/peers.py $(ARGS)
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("graphbandits needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else 0'

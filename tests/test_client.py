@@ -47,9 +47,9 @@ from graphbandits.graphs.processes import RandomFeedback
 from graphbandits.live.store import open_store
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
+from graphbandits.service.access import add_token
 from graphbandits.service.app import create_app
-from graphbandits.service.settings import Settings
-from graphbandits.service.tokens import add_token
+from graphbandits.service.server import Settings
 
 NAMES = ["ann", "bob", "eve"]
 URL = "http://localhost:8000"

@@ -16,9 +16,9 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 from graphbandits.posteriors._beta_kernels import NODE_TABLE, _integrate
-from graphbandits.posteriors._distribution_kernels import accumulate
-from graphbandits.posteriors._panel_kernels import NODE_ROWS, NODES
-from graphbandits.posteriors._shape_kernels import (
+from graphbandits.posteriors._quadrature_kernels import accumulate
+from graphbandits.posteriors._quadrature_kernels import NODE_ROWS, NODES
+from graphbandits.posteriors._quadrature_kernels import (
     A, B, CENTRE, COUNT, ROWS, SIMULATION, set_places, set_shapes
 )
 

@@ -22,8 +22,8 @@ from graphbandits.registry import name_of, register, registered
 POLICY = '''
 from dataclasses import dataclass
 import numpy as np
-from graphbandits.policies.ts_n import TSN
-from graphbandits.policies.ts_n_sampled import TSNSampled
+from graphbandits.policies.thompson import TSN
+from graphbandits.policies.thompson import TSNSampled
 from graphbandits.registry import register
 
 @register("policy", "scratch")

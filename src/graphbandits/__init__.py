@@ -8,21 +8,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from graphbandits._version import __version__
-
 if TYPE_CHECKING:
-    from graphbandits.client import Client
-    from graphbandits.errors import GraphBanditsError, InputError
-    from graphbandits.experiments import (
-        Study,
-        load_experiment,
-        open_studies,
-        open_study,
-        reproduce,
-        run_experiment,
-        save_results,
-    )
-    from graphbandits.experiments.catalogue import (
+    from graphbandits.catalogue import (
+        describe_graph,
         describe_policy,
         list_available,
         new_experiment,
@@ -31,9 +19,8 @@ if TYPE_CHECKING:
         new_posterior,
         new_world,
     )
-    from graphbandits.experiments.experiment_audit import audit_experiment
-    from graphbandits.experiments.graph_description import describe_graph
-    from graphbandits.experiments.recommend import recommend
+    from graphbandits.client import Client
+    from graphbandits.errors import GraphBanditsError, InputError
     from graphbandits.graphs import as_process
     from graphbandits.live import Agent, Decision, Explanation, Health
     from graphbandits.live.evaluation import Evaluation, evaluate
@@ -41,11 +28,17 @@ if TYPE_CHECKING:
     from graphbandits.plugins import load_plugin
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.registry import register
-    from graphbandits.results import Results
-    from graphbandits.store import simulate
+    from graphbandits.simulation.recommend import recommend
+    from graphbandits.simulation.results import Results
+    from graphbandits.simulation.run import simulate
+    from graphbandits.study.experiment import load_experiment
+    from graphbandits.study.run import audit_experiment, reproduce, run_experiment, save_results
+    from graphbandits.study.study import Study, open_studies, open_study
     from graphbandits.testing import check_plugins
     from graphbandits.theory import inspect_decision, inspect_prior
     from graphbandits.worlds import Bernoulli, as_posterior, as_world
+
+__version__ = "1.0.0.dev0"
 
 #: Module of each public name.
 _MODULES = {
@@ -60,34 +53,34 @@ _MODULES = {
     "GraphBanditsError": "graphbandits.errors",
     "Health": "graphbandits.live",
     "InputError": "graphbandits.errors",
-    "Results": "graphbandits.results",
-    "Study": "graphbandits.experiments",
+    "Results": "graphbandits.simulation.results",
+    "Study": "graphbandits.study.study",
     "as_posterior": "graphbandits.worlds",
     "as_process": "graphbandits.graphs",
     "as_world": "graphbandits.worlds",
-    "audit_experiment": "graphbandits.experiments.experiment_audit",
+    "audit_experiment": "graphbandits.study.run",
     "check_plugins": "graphbandits.testing",
-    "describe_graph": "graphbandits.experiments.graph_description",
-    "describe_policy": "graphbandits.experiments.catalogue",
+    "describe_graph": "graphbandits.catalogue",
+    "describe_policy": "graphbandits.catalogue",
     "evaluate": "graphbandits.live.evaluation",
     "inspect_decision": "graphbandits.theory",
     "inspect_prior": "graphbandits.theory",
-    "list_available": "graphbandits.experiments.catalogue",
-    "load_experiment": "graphbandits.experiments",
+    "list_available": "graphbandits.catalogue",
+    "load_experiment": "graphbandits.study.experiment",
     "load_plugin": "graphbandits.plugins",
-    "new_experiment": "graphbandits.experiments.catalogue",
-    "new_graph": "graphbandits.experiments.catalogue",
-    "new_policy": "graphbandits.experiments.catalogue",
-    "new_posterior": "graphbandits.experiments.catalogue",
-    "new_world": "graphbandits.experiments.catalogue",
-    "open_studies": "graphbandits.experiments",
-    "open_study": "graphbandits.experiments",
-    "recommend": "graphbandits.experiments.recommend",
+    "new_experiment": "graphbandits.catalogue",
+    "new_graph": "graphbandits.catalogue",
+    "new_policy": "graphbandits.catalogue",
+    "new_posterior": "graphbandits.catalogue",
+    "new_world": "graphbandits.catalogue",
+    "open_studies": "graphbandits.study.study",
+    "open_study": "graphbandits.study.study",
+    "recommend": "graphbandits.simulation.recommend",
     "register": "graphbandits.registry",
-    "reproduce": "graphbandits.experiments",
-    "run_experiment": "graphbandits.experiments",
-    "save_results": "graphbandits.experiments",
-    "simulate": "graphbandits.store",
+    "reproduce": "graphbandits.study.run",
+    "run_experiment": "graphbandits.study.run",
+    "save_results": "graphbandits.study.run",
+    "simulate": "graphbandits.simulation.run",
 }
 
 __all__ = [

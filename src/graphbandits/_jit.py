@@ -49,7 +49,7 @@ UNUSED = 30 * 24 * 3600.0
 _DIRECTORY = re.compile("kernels-[0-9a-f]{16}")
 
 #: Allow reordered and fused sums, which lets reductions use vector units. Code that relies on the
-#: order of rounding must not use it (see :mod:`graphbandits.posteriors._math_kernels`).
+#: order of rounding must not use it (see :mod:`graphbandits.posteriors._quadrature_kernels`).
 REDUCTIONS = {"reassoc", "contract", "nsz"}
 
 

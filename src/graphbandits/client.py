@@ -29,7 +29,7 @@ except ImportError:
         "the client needs httpx: python -m pip install 'graphbandits[serve]'"
     ) from None
 
-from graphbandits._version import __version__
+from graphbandits import __version__
 from graphbandits.errors import (
     ConflictError,
     GraphBanditsError,
@@ -44,8 +44,7 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.live import values
-from graphbandits.live.decision import Decision
-from graphbandits.live.explanation import ExplainedArm, Explanation, FrontierPoints
+from graphbandits.live.decision import Decision, ExplainedArm, Explanation, FrontierPoints
 from graphbandits.live.health import ArmAnswers, ArmTest, Health, PosteriorTest, check_level
 from graphbandits.live.methods import AgentMethods, id_of, seconds_of
 from graphbandits.live.operations import Decide, Learn, Observe, ObserveMany, Operation, routes
@@ -166,7 +165,7 @@ class Client(AgentMethods):
     >>> from starlette.testclient import TestClient
     >>> from graphbandits.live.store import open_store
     >>> from graphbandits.service.app import create_app
-    >>> from graphbandits.service.settings import Settings
+    >>> from graphbandits.service.server import Settings
     >>> folder = TemporaryDirectory()
     >>> open_store(f"{folder.name}/campaign.db").close()
     >>> app = create_app(Settings(store=f"{folder.name}/campaign.db"))
@@ -970,10 +969,9 @@ def _is_plain(graph: object, weight: str | None) -> bool:
 
 def _graph_value(graph: GraphLike, process: Process, names: Iterable[object]) -> Any:
     """Return a graph as text, if it has one, or as edges between names."""
-    from graphbandits.graphs._shape import edge_arrays
     from graphbandits.graphs.loaders import File
     from graphbandits.graphs.named import recipe_text
-    from graphbandits.graphs.processes import fixed_feedback
+    from graphbandits.graphs.processes import edge_arrays, fixed_feedback
 
     text = recipe_text(graph)
     if text is not None and not isinstance(graph, File | str):
@@ -1011,7 +1009,7 @@ def _policy_text(policy: object) -> str:
 
 def _rows(table: object) -> list[dict[str, Any]]:
     """Return the rows of a table of outcomes as JSON values."""
-    from graphbandits.live.outcome_tables import _columns
+    from graphbandits.live.read_log import _columns
 
     columns = _columns(table)
     if not columns:

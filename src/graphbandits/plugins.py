@@ -21,7 +21,7 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 from types import CodeType
 
-from graphbandits._io import read_bytes
+from graphbandits._files import read_bytes
 from graphbandits.errors import InputError
 from graphbandits.registry import PACKAGES, registered, registered_by, replace_registrations
 
@@ -94,7 +94,7 @@ def load_plugin(path: str | Path) -> Plugin:
     >>> _ = file.write_text('''
     ... from dataclasses import dataclass
     ... from graphbandits.registry import register
-    ... from graphbandits.policies.ts_n import TSN
+    ... from graphbandits.policies.thompson import TSN
     ...
     ... @register("policy", "lazy")
     ... @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from helpers.plugin_command_line import FILES, MINE
 
-from graphbandits.experiments import load_experiment
 from graphbandits.plugins import unload_plugin
+from graphbandits.study.experiment import load_experiment
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(name: str) -> Any:
         return load_experiment(name).model_copy(update={"horizon": 5})
 
-    for module in ("graphbandits.experiments", "graphbandits.experiments.run"):
+    for module in ("graphbandits.study", "graphbandits.study.run"):
         monkeypatch.setattr(f"{module}.load_experiment", load)
 
 

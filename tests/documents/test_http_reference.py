@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphbandits.service.app import create_app
-from graphbandits.service.settings import Settings
+from graphbandits.service.server import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "http-reference.md"
 HEAD = """# HTTP reference

@@ -15,9 +15,9 @@ import pytest
 import typer
 from helpers import ROOT, SRC
 
+from graphbandits.catalogue import list_available
 from graphbandits.cli import app
-from graphbandits.experiments import load_experiment
-from graphbandits.experiments.catalogue import list_available
+from graphbandits.study.experiment import load_experiment
 
 PAGES = ["README.md", "CONTRIBUTING.md"]
 PAGES += [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]

@@ -11,7 +11,7 @@ from helpers.graph_number_oracles import (
 )
 from hypothesis import given, settings
 
-from graphbandits.graphs._reductions import greedy_cover
+from graphbandits.graphs._independence import greedy_cover
 
 
 @settings(max_examples=150, deadline=None)

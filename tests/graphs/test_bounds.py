@@ -19,12 +19,12 @@ from hypothesis import given, settings
 
 from graphbandits._types import Ints
 from graphbandits.graphs._independence import (
+    Budget,
     CliqueProgram,
     clique_size_bound,
     fractional_matching,
     matching_bound,
 )
-from graphbandits.graphs._reductions import Budget
 from graphbandits.graphs._sparse_kernels import clique_sizes
 
 

@@ -9,7 +9,7 @@ import pytest
 from numba.core import event
 
 from graphbandits import _jit
-from graphbandits.graphs._reductions import Budget
+from graphbandits.graphs._independence import Budget
 
 
 def test_budget_excludes_compilation_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,13 +30,7 @@ from typer.testing import CliRunner
 
 from graphbandits.cli import app
 from graphbandits.errors import InputError, InputWarning
-from graphbandits.graphs import (
-    Process,
-    SparseFeedback,
-    as_process,
-    from_edge_list,
-    load_graph,
-)
+from graphbandits.graphs import Process, SparseFeedback, as_process, from_edge_list, load_graph
 from graphbandits.graphs.readers import GraphFile
 from graphbandits.rng import Keys
 

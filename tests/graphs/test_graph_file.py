@@ -15,8 +15,8 @@ from helpers.graph_files import GRAPHML_BODY, array_bytes, error_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import graphbandits._io
-from graphbandits._io import read_bytes
+import graphbandits._files
+from graphbandits._files import read_bytes
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     Fixed,
@@ -80,7 +80,7 @@ def test_graph_larger_than_memory_is_rejected(
     monkeypatch.setattr("graphbandits.graphs.edges.from_edges", full)
     for name in ("edges.txt", "edges.csv", "graph.graphml"):
         assert "not enough memory for the graph" in error_message(write(name, GOOD[name]))
-    monkeypatch.setattr(graphbandits._io, "read_regular", full)
+    monkeypatch.setattr(graphbandits._files, "read_regular", full)
     assert "it does not fit into memory" in error_message(write("edges.txt", GOOD["edges.txt"]))
 
 

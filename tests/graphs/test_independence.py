@@ -11,8 +11,7 @@ from helpers.graph_number_oracles import (
     reflexive,
 )
 
-from graphbandits.graphs._independence import enlarge
-from graphbandits.graphs._reductions import Budget, Component
+from graphbandits.graphs._independence import Budget, Component, enlarge
 
 
 def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Component:

@@ -10,12 +10,7 @@ import pytest
 from helpers.process_matrices import assert_frequency, feedback_matrix, trial_matrices
 
 from graphbandits._types import Floats
-from graphbandits.graphs import (
-    DenseFeedback,
-    SparseFeedback,
-    UniformFeedback,
-    as_process,
-)
+from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
 from graphbandits.rng import Keys
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import networkx
 
-from graphbandits.graphs._independence import CliqueSearch
-from graphbandits.graphs._reductions import Budget
+from graphbandits.graphs._independence import Budget, CliqueSearch
 
 
 def test_known_clique_is_not_searched() -> None:

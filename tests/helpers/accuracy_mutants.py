@@ -20,9 +20,16 @@ from scipy.special import betainc, betaln
 
 import graphbandits.posteriors  # noqa: F401 (its modules are looked up in sys.modules)
 from graphbandits._types import Floats
-from graphbandits.posteriors._math_kernels import log1p_lane, log_lane
-from graphbandits.posteriors._panel_kernels import NODES, PLACE
-from graphbandits.posteriors._shape_kernels import SIZE, TOP, A, B
+from graphbandits.posteriors._quadrature_kernels import (
+    NODES,
+    PLACE,
+    SIZE,
+    TOP,
+    A,
+    B,
+    log1p_lane,
+    log_lane,
+)
 
 #: A stored posterior and a setting on which every mutant is accurate.
 EASY = ("2 times Beta(1, 1) and Beta(3, 2)", "simulation")

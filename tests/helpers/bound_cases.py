@@ -7,9 +7,7 @@ import math
 import numpy as np
 
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.theory import (
-    Bound,
-)
+from graphbandits.theory import Bound
 
 LOG5 = math.log(5)
 FIVE = BetaBernoulli.of(5)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.engine.loop import check_pi, init_state, propose, update_state
 from graphbandits.graphs import Feedback, Process, UniformFeedback
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Event, Problem, View, as_policy
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
+from graphbandits.simulation.loop import check_pi, init_state, propose, update_state
 
 #: Trials that are compared at once; each has its own history, and its own graphs if drawn.
 TRIALS = 3

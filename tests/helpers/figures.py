@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from graphbandits import Results
-from graphbandits.results import PolicyResult
+from graphbandits.simulation.results import PolicyResult
 
 FOUR = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
 NAMES = ("São Paulo", "bob lee", "Zürich Hauptbahnhof", "Łódź", "cost_$5_$6", "x" * 40)

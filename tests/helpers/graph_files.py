@@ -15,11 +15,7 @@ from typer.testing import CliRunner
 from graphbandits._types import Floats
 from graphbandits.cli import app
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    Fixed,
-    Process,
-    load_graph,
-)
+from graphbandits.graphs import Fixed, Process, load_graph
 from graphbandits.rng import Keys
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphbandits._types import Floats, Ints
-from graphbandits.graphs._reductions import Adjacency, Component, adjacency_lists
+from graphbandits.graphs._independence import Adjacency, Component, adjacency_lists
 from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,

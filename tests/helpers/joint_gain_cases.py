@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.gains import joint_gain
-from graphbandits.graphs import (
-    Feedback,
-)
+from graphbandits.graphs import Feedback
 from graphbandits.posteriors import BetaBernoulli
+from graphbandits.rules.gains import joint_gain
 
 #: Asymmetric, a tie, arms far behind, and a leader.
 JOINT_POSTERIORS = [

@@ -10,7 +10,7 @@ import numpy as np
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits._types import Floats
 from graphbandits.graphs import Fixed, SparseFeedback
-from graphbandits.results import PolicyResult
+from graphbandits.simulation.results import PolicyResult
 
 
 def made(

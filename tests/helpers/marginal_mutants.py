@@ -22,8 +22,7 @@ import numpy as np
 import graphbandits.posteriors
 from graphbandits._types import Floats
 from graphbandits.posteriors._outcome_kernels import COUNT_NODE
-from graphbandits.posteriors._panel_kernels import NODES
-from graphbandits.posteriors._shape_kernels import SIMULATION
+from graphbandits.posteriors._quadrature_kernels import NODES, SIMULATION
 from helpers.accuracy_mutants import (
     Mutant,
     disable_check,

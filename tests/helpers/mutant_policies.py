@@ -12,7 +12,7 @@ import numpy as np
 from graphbandits._types import Floats, State
 from graphbandits.graphs import DenseFeedback
 from graphbandits.policies import Event, Needs, Problem, View
-from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.thompson import TSN
 from graphbandits.rng import Keys
 from helpers.valid_policies import (
     UCB,

@@ -10,8 +10,8 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations
+from graphbandits.posteriors.base import REAL, Support, interval, values
 from graphbandits.posteriors.normal import Normal
-from graphbandits.posteriors.support import REAL, Support, interval, values
 from graphbandits.rng import Keys, Stream
 from graphbandits.worlds import Bernoulli
 

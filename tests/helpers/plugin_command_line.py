@@ -15,7 +15,7 @@ MINE = '''
 from dataclasses import dataclass
 
 from graphbandits.graphs import from_matrix
-from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.thompson import TSN
 from graphbandits.registry import register
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphbandits._types import Floats
-from graphbandits.graphs import (
-    Feedback,
-    Process,
-)
+from graphbandits.graphs import Feedback, Process
 from graphbandits.rng import Keys
 
 DIRECTED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 1.0], [0.25, 0.0, 1.0]])

@@ -9,12 +9,12 @@ import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
 from graphbandits._types import Floats, State
-from graphbandits.engine import run_block
 from graphbandits.graphs import GraphLike, as_process
 from graphbandits.policies import Event, Needs, Policy, Problem, View
 from graphbandits.policies.base import unmet
 from graphbandits.registry import build, registered
 from graphbandits.rng import Keys
+from graphbandits.simulation.loop import run_block
 
 GRAPHS = ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"]
 POLICIES = list(registered("policy"))

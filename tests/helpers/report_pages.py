@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphbandits import Results
-from graphbandits.report import SimulationEntry, SweepEntry, report_html
-from graphbandits.results import PolicyResult
+from graphbandits.simulation.results import PolicyResult
+from graphbandits.study.report import SimulationEntry, SweepEntry, report_html
 
 #: Elements that have no end tag.
 VOID = frozenset({"img", "input", "link", "meta", "source"})

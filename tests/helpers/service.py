@@ -55,7 +55,7 @@ def children(process: int) -> dict[int, str]:
 _SERVE = """
 import json, sys
 from graphbandits.service.server import serve
-from graphbandits.service.settings import Settings
+from graphbandits.service.server import Settings
 serve(Settings(**json.loads(sys.argv[1])))
 """
 

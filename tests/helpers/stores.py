@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from graphbandits import Bernoulli, BetaBernoulli
-from graphbandits.engine import Plan, Plays, Shard
-from graphbandits.engine.identity import Series, facts_hash, series_of
-from graphbandits.experiments import Study
 from graphbandits.rng import Keys
-from graphbandits.store import Directory, ShardFile
-from graphbandits.store.record import StudyRecord, SweepRecord
+from graphbandits.simulation.identity import Series, facts_hash, series_of
+from graphbandits.simulation.plan import Plan
+from graphbandits.simulation.shard import Plays, Shard
+from graphbandits.study.directory import Directory, ShardFile, StudyRecord, SweepRecord
+from graphbandits.study.study import Study
 
 #: A directed graph with probabilities; no two arms are alike.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)

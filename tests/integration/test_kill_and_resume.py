@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from helpers.made_up_results import same
 
-from graphbandits.experiments import Study
-from graphbandits.store import Directory
+from graphbandits.study.directory import Directory
+from graphbandits.study.study import Study
 
 pytestmark = pytest.mark.process
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graphbandits.experiments import load_experiment
-from graphbandits.results.published import compare
-from graphbandits.store import simulate_plan
+from graphbandits.simulation.run import simulate_plan
+from graphbandits.study.claims import compare
+from graphbandits.study.experiment import load_experiment
 
 
 @pytest.mark.slow

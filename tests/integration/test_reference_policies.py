@@ -18,8 +18,8 @@ from helpers.decision_checks import History, assert_matches_reference, graphs_of
 
 from graphbandits.graphs import DenseFeedback, Process, UniformFeedback, as_process
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
-from graphbandits.graphs.graph_info import GraphInfo
 from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.graphs.properties import GraphInfo
 
 pytestmark = pytest.mark.oracle
 

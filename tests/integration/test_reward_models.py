@@ -26,18 +26,19 @@ from helpers.executor_tasks import alone, computed, tasks_of
 from helpers.reward_families import COMMON, FAMILIES, Family, write_plugin
 
 from graphbandits import Agent, Results, load_plugin, simulate
-from graphbandits.engine import Plan
-from graphbandits.engine.executors import ProcessExecutor
-from graphbandits.experiments import load_experiment, open_study
 from graphbandits.plugins import unload_plugin
-from graphbandits.store import Directory
+from graphbandits.simulation.plan import Plan
+from graphbandits.simulation.workers import ProcessExecutor
+from graphbandits.study.directory import Directory
+from graphbandits.study.experiment import load_experiment
+from graphbandits.study.study import open_study
 
 GRAPH = "edges(1>2 2>3:0.5 3)"
 HORIZON, TRIALS, SHARD, SEED = 40, 96, 6, 5
 #: A policy of a plug-in file: with it, a run with two workers starts processes.
 POLICY = '''
 from dataclasses import dataclass
-from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.thompson import TSN
 from graphbandits.registry import register
 
 
@@ -489,7 +490,7 @@ def test_stored_worlds_of_an_edited_plug_in_are_read_as_unknown(
     )
     plans = load_experiment(str(tmp_path / "study.toml")).plans()
     assert isinstance(plans[0], Plan)
-    from graphbandits.experiments.run import run_plan
+    from graphbandits.study.run import run_plan
 
     run_plan(plans[0], tmp_path / "out", title="T", rerun="", bounds=False, workers=1)
     assert Directory.open(tmp_path / "out")

@@ -27,14 +27,13 @@ from scipy.stats import norm
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision, load_plugin
 from graphbandits._types import Floats, State
-from graphbandits.engine import run_block
-from graphbandits.engine.loop import means_in_round
 from graphbandits.errors import InputError, StoreError
 from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
 from graphbandits.plugins import unload_plugin
 from graphbandits.policies import Event, Needs, Problem, View, as_policy
 from graphbandits.posteriors import Arm, Beliefs, Normal
 from graphbandits.rng import Keys
+from graphbandits.simulation.loop import means_in_round, run_block
 from graphbandits.worlds import as_world
 
 

@@ -145,7 +145,7 @@ def test_a_flipped_bit_is_refused(tmp_path: Path, table: str, words: str) -> Non
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
-from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.thompson import TSN
 from graphbandits.registry import register
 
 @register("policy", "changing")

@@ -14,7 +14,7 @@ from graphbandits import Agent
 from graphbandits.errors import InputError, PolicyError, StoreError
 from graphbandits.live.journal import Entry
 from graphbandits.live.store import StoredJournal
-from graphbandits.policies.ts_n import TSN
+from graphbandits.policies.thompson import TSN
 
 
 def test_new_arm_does_not_depend_on_the_file_of_the_graph(tmp_path: Path) -> None:

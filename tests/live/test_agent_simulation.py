@@ -9,14 +9,13 @@ import pytest
 
 from graphbandits import Agent, as_posterior, as_process, as_world
 from graphbandits._types import Floats, Ints
-from graphbandits.engine import RunMonitor
-from graphbandits.engine.loop import run_block
 from graphbandits.graphs import Feedback
 from graphbandits.policies import as_policy
 from graphbandits.policies.base import unmet
 from graphbandits.posteriors import Observations
 from graphbandits.registry import registered
 from graphbandits.rng import Keys
+from graphbandits.simulation.loop import RunMonitor, run_block
 
 ROUNDS = 40
 SEED, TRIAL = 7, 3

@@ -16,9 +16,8 @@ from helpers.bad_input import Proposes, refused, refuses
 
 from graphbandits import Agent, DecisionLog, evaluate
 from graphbandits.errors import InputError
-from graphbandits.live import _estimators
-from graphbandits.live._follower import Follower
-from graphbandits.live.evaluation import _Block, _doubt
+from graphbandits.live import evaluation
+from graphbandits.live.evaluation import Follower, _Block, _doubt
 from graphbandits.policies import as_policy
 
 ARMS = ["a", "b", "c"]
@@ -105,7 +104,7 @@ def test_a_model_that_includes_the_current_outcome_is_biased(
         total, count = (np.cumsum(np.where(seen, x, 0.0), axis=0) for x in (reward, weight))
         return np.where(count > 0, total / np.maximum(count, 1.0), 0.5)
 
-    monkeypatch.setattr(_estimators.RunningMean, "before", leaking)
+    monkeypatch.setattr(evaluation.RunningMean, "before", leaking)
     assert abs(expectation(estimator) - VALUE) > 0.01
 
 
@@ -345,7 +344,7 @@ def test_replay_estimates_what_a_learning_policy_earns() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize(("logging", "target"), [("uniform", "uniform"), ("ts-n", 2)])
 def test_intervals_cover(logging: str, target: Any) -> None:
-    """A small version of benchmarks/evaluation_coverage.py; 150 logs of 200 decisions."""
+    """A small version of benchmarks/calibration.py; 150 logs of 200 decisions."""
     trials, truth = 150, THETA.mean() if target == "uniform" else THETA[2]
     inside, safe, values = 0, 0, []
     for seed in range(trials):

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from graphbandits.live import evidence
-from graphbandits.live.evidence import KEPT, START, TOGETHER, SequentialTest
+from graphbandits.live.evidence import KEPT, START, TOGETHER, SequentialTest, natural_family
 from graphbandits.posteriors import (
     BetaBernoulli,
     Dirichlet,
@@ -23,7 +23,6 @@ from graphbandits.posteriors import (
     Normal,
     NormalInverseGamma,
 )
-from graphbandits.posteriors._natural import natural_family
 from graphbandits.rng import Keys
 from graphbandits.worlds import as_world
 

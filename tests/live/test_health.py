@@ -16,13 +16,11 @@ from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
 from graphbandits import Agent, Health, InputError
-from graphbandits.live.evidence import SequentialTest
+from graphbandits.live.evidence import SequentialTest, low_shares, natural_family
 from graphbandits.live.health import ArmAnswers
-from graphbandits.live.health_record import low_shares
 from graphbandits.live.requests import answer
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli
-from graphbandits.posteriors._natural import natural_family
 
 #: The warning of the prior at the first outcomes is another one.
 pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarning")

@@ -17,12 +17,7 @@ from helpers.bad_input import check_refusal, refuses
 from graphbandits import Agent
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live.operations import OPERATIONS
-from graphbandits.live.requests import (
-    MOST_BYTES,
-    answer,
-    handle,
-    read_json,
-)
+from graphbandits.live.requests import MOST_BYTES, answer, handle, read_json
 from graphbandits.live.values import MAX_DECISIONS, MAX_DEPTH
 
 NAMES = ["ann", "bob", "eve"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphbandits import Agent
-from graphbandits._io import json_text
+from graphbandits._files import json_text
 from graphbandits.live.operations import OPERATIONS
 from graphbandits.live.requests import answer
 

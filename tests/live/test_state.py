@@ -7,13 +7,12 @@ import pytest
 
 from graphbandits import Agent, BetaBernoulli
 from graphbandits._types import State
-from graphbandits.engine.loop import update_state
 from graphbandits.errors import GraphBanditsError, InputError, PolicyError
-from graphbandits.policies.base import as_policy
-from graphbandits.policies.incremental import own_plays_only
-from graphbandits.policies.ts import TS
+from graphbandits.policies.base import as_policy, own_plays_only
+from graphbandits.policies.thompson import TS
 from graphbandits.posteriors import Observations
 from graphbandits.registry import registered
+from graphbandits.simulation.loop import update_state
 
 ARMS = 4
 MARKED = [name for name in registered("policy") if own_plays_only(as_policy(name)) is not None]

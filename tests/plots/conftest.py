@@ -8,7 +8,7 @@ from helpers.figures import FOUR, NAMES
 
 from graphbandits import Results, simulate
 from graphbandits.graphs import Fixed, from_matrix
-from graphbandits.results import PolicyResult
+from graphbandits.simulation.results import PolicyResult
 
 
 @pytest.fixture(scope="module")

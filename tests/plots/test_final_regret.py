@@ -9,7 +9,7 @@ from helpers.figures import Paired, check_page, eight, gid, made
 from graphbandits import Results, simulate
 from graphbandits.plots import final_figure, forest_figure, regret_figure, style
 from graphbandits.plots.final_regret import POINTS, spread, thinned
-from graphbandits.results import Difference
+from graphbandits.simulation.statistics import Difference
 
 
 def test_boxes_are_quartiles_and_every_trial_is_a_point() -> None:

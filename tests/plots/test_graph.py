@@ -18,8 +18,7 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, UniformFeedback, as_process
 from graphbandits.graphs.numbers import clique_cover, domination, independence
 from graphbandits.plots import graph_figure
-from graphbandits.plots._graph_layout import layout
-from graphbandits.plots.graph import ALONE, PALETTE, check_drawable, clique_colours
+from graphbandits.plots.graph import ALONE, PALETTE, check_drawable, clique_colours, layout
 from graphbandits.rng import Keys
 
 

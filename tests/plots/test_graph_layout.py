@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from graphbandits.plots._graph_layout import layout, place_labels
+from graphbandits.plots.graph import layout, place_labels
 
 
 def test_square_grid_is_upright_and_in_row_order() -> None:

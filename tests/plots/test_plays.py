@@ -15,7 +15,7 @@ from matplotlib.text import Annotation
 from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits.graphs import Fixed, UniformFeedback
 from graphbandits.plots import plays_figure
-from graphbandits.plots._graph_layout import NAMED
+from graphbandits.plots.graph import NAMED
 from graphbandits.plots.plays import DRAWN
 
 

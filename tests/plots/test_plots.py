@@ -18,7 +18,7 @@ from graphbandits.plots import (
     save_figure,
     sweep_figure,
 )
-from graphbandits.results import Difference
+from graphbandits.simulation.statistics import Difference
 
 
 def paired(*differences: Difference, trials: int = 3) -> Paired:

@@ -8,9 +8,9 @@ from helpers.figures import FOUR, check_enlarged, check_page, eight, legend_of, 
 
 from graphbandits import Results, simulate
 from graphbandits.plots import final_figure, regret_figure, sweep_figure
-from graphbandits.plots._canvas import near_ground
-from graphbandits.results import PolicyResult
-from graphbandits.results.data_frames import QUANTILES
+from graphbandits.plots.style import near_ground
+from graphbandits.simulation.results import PolicyResult
+from graphbandits.simulation.tables import QUANTILES
 
 
 def test_the_legend_is_ordered_by_final_regret(results: Results) -> None:

@@ -12,10 +12,10 @@ from helpers.bad_input import refuses
 from matplotlib.text import Annotation
 
 from graphbandits import Results
-from graphbandits.engine import Plan
 from graphbandits.errors import InputError
 from graphbandits.plots import ONE_COLUMN, regret_figure, save_figure
-from graphbandits.store import simulate_plan
+from graphbandits.simulation.plan import Plan
+from graphbandits.simulation.run import simulate_plan
 from graphbandits.theory import bounds_of, corollary_1, theorem_1
 
 LOG5 = math.log(5)

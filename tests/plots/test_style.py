@@ -15,7 +15,6 @@ from helpers.figures import gid
 from matplotlib.colors import to_hex, to_rgb
 
 from graphbandits import Results, simulate
-from graphbandits.experiments import experiment_names, load_experiment
 from graphbandits.graphs import Fixed
 from graphbandits.plots import (
     final_figure,
@@ -27,6 +26,7 @@ from graphbandits.plots import (
 )
 from graphbandits.plots.style import COLOURS, Look, look, looks
 from graphbandits.registry import registered
+from graphbandits.study.experiment import experiment_names, load_experiment
 
 
 def test_styles_of_64_policies_differ_without_colour() -> None:

@@ -14,14 +14,12 @@ from helpers.small_runs import SMALL_RUN
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits._types import Floats, State
-from graphbandits.engine import run_block
 from graphbandits.errors import InputError, NeedsError
-from graphbandits.graphs import (
-    as_process,
-)
+from graphbandits.graphs import as_process
 from graphbandits.policies import Needs, View, as_policy
 from graphbandits.registry import build, registered
 from graphbandits.rng import Keys
+from graphbandits.simulation.loop import run_block
 
 
 @pytest.mark.parametrize(

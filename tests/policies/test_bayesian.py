@@ -19,17 +19,14 @@ from helpers.recorded_runs import Recorder
 
 from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits._types import Floats, State
-from graphbandits.engine.loop import update_state
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    as_process,
-    from_matrix,
-)
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs import as_process, from_matrix
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Event, Problem, as_policy
 from graphbandits.posteriors import Beliefs, Observations
 from graphbandits.rng import Keys
 from graphbandits.rules import ids_lp, ids_n, idsn_lp
+from graphbandits.simulation.loop import update_state
 from graphbandits.testing.scenarios import (
     History,
     asymmetric_prior,

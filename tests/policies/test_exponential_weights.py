@@ -11,9 +11,7 @@ import pytest
 from helpers.decision_checks import Game
 
 from graphbandits import simulate
-from graphbandits.graphs import (
-    as_process,
-)
+from graphbandits.graphs import as_process
 
 
 def after_one_loss(text: str, graph: str, arms: int, horizon: int = 100) -> list[float]:

@@ -11,11 +11,11 @@ from helpers.decision_checks import Game
 from helpers.policy_names import INDEX_POLICIES
 
 from graphbandits._types import Floats
-from graphbandits.engine.loop import update_state
 from graphbandits.errors import InputError
 from graphbandits.graphs import as_process
 from graphbandits.policies import Event
 from graphbandits.posteriors import Observations
+from graphbandits.simulation.loop import update_state
 
 
 @pytest.mark.parametrize("text", INDEX_POLICIES)

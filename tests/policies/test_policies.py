@@ -11,10 +11,8 @@ from helpers.policy_names import FORMULA_POLICIES
 from helpers.recorded_runs import POLICIES
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
-from graphbandits.graphs import (
-    as_process,
-)
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs import as_process
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Problem, View
 from graphbandits.registry import build
 from graphbandits.rng import Keys

@@ -18,7 +18,7 @@ from graphbandits._types import State
 from graphbandits.errors import InputError
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Observations
 from graphbandits.posteriors._beta_kernels import beliefs_kernel
-from graphbandits.posteriors._shape_kernels import SIMULATION
+from graphbandits.posteriors._quadrature_kernels import SIMULATION
 from graphbandits.rng import Keys, Stream
 
 

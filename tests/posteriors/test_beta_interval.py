@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from graphbandits.errors import InputError
-from graphbandits.live.prior_check import PriorCheck
+from graphbandits.live.setup import PriorCheck
 from graphbandits.posteriors import BetaBernoulli, BetaInterval, Observations
 from graphbandits.posteriors._update_kernels import hashed_uniform
 from graphbandits.rng import Keys, Stream

@@ -21,12 +21,9 @@ from graphbandits.posteriors._beta_kernels import (
     make_space,
     with_reach,
 )
-from graphbandits.posteriors._group_kernels import group_arms
-from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._moment_kernels import ACCEPTED_BOUND, fill_gains_of_many
-from graphbandits.posteriors._pair_kernels import FEW_DISTINCT, fill_gains
-from graphbandits.posteriors._panel_kernels import NODES
-from graphbandits.posteriors._shape_kernels import SIMULATION
+from graphbandits.posteriors._pair_kernels import FEW_DISTINCT, fill_gains, group_arms
+from graphbandits.posteriors._quadrature_kernels import NODES, SIMULATION, phi
 
 #: Accuracy of simulations.
 ABSOLUTE = 1e-10

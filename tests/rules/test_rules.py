@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits._types import Floats
-from graphbandits.gains import joint_gain
 from graphbandits.graphs import DenseFeedback, UniformFeedback, as_process, clique_cover
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rules import ids_lp, ids_n, idsn_lp, ts_n
+from graphbandits.rules.gains import joint_gain
 from graphbandits.theory import information_ratio
 
 

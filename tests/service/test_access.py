@@ -21,13 +21,17 @@ from graphbandits.live.store import AgentStore, open_store
 from graphbandits.service import access as access_module
 from graphbandits.service.access import (
     KEPT_SECONDS,
+    ROLES,
     Access,
     Caller,
     ForbiddenError,
+    Token,
     UnauthorizedError,
+    add_token,
+    find_token,
     require,
+    revoke_token,
 )
-from graphbandits.service.tokens import ROLES, Token, add_token, find_token, revoke_token
 
 
 class Clock:

@@ -22,8 +22,8 @@ from helpers.dashboards import Dashboard, Served, chromium, service
 import graphbandits.service
 from graphbandits import Agent
 from graphbandits.live.store import open_store
+from graphbandits.service.access import add_token
 from graphbandits.service.demo import network
-from graphbandits.service.tokens import add_token
 
 STATIC = Path(graphbandits.service.__file__).parent / "static"
 PICTURE = Path(__file__).parents[2] / "docs" / "dashboard.png"

@@ -15,7 +15,15 @@ import pytest
 from graphbandits import Agent, Decision
 from graphbandits.errors import InputError, StoreError
 from graphbandits.service import demo
-from graphbandits.service.demo import CIRCLES, Crowd, Network, Signals, free_port, network, simulate
+from graphbandits.service.demo import (
+    CIRCLES,
+    Crowd,
+    Network,
+    Signals,
+    free_port,
+    network,
+    simulate,
+)
 
 
 class Clock:

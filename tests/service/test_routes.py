@@ -21,8 +21,7 @@ from fastapi import FastAPI
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
-from graphbandits import Agent
-from graphbandits._version import __version__
+from graphbandits import Agent, __version__
 from graphbandits.errors import GraphBanditsError, NeedsError
 from graphbandits.live.operations import routes as post_routes
 from graphbandits.live.requests import handle
@@ -30,10 +29,10 @@ from graphbandits.live.store import open_store
 from graphbandits.plugins import loaded_plugins
 from graphbandits.service import agents as agents_module
 from graphbandits.service import routes
+from graphbandits.service.access import ROLES, add_token
 from graphbandits.service.agents import Agents, describe
 from graphbandits.service.app import create_app
-from graphbandits.service.settings import Settings
-from graphbandits.service.tokens import ROLES, add_token
+from graphbandits.service.server import Settings
 
 NAMES = ["ann", "bob", "eve"]
 URL = "http://localhost:8000"

@@ -16,7 +16,7 @@ from graphbandits.errors import UncertainError
 from graphbandits.live import _database
 from graphbandits.live.store import open_store
 from graphbandits.service.app import create_app
-from graphbandits.service.settings import Settings
+from graphbandits.service.server import Settings
 
 ARMS = ["ann", "bob", "eve"]
 

@@ -31,9 +31,8 @@ from graphbandits import Agent
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live.store import open_store
 from graphbandits.service import server
-from graphbandits.service.server import HttpConnection, check_settings, serve
-from graphbandits.service.settings import VARIABLE, Settings
-from graphbandits.service.tokens import add_token, revoke_token
+from graphbandits.service.access import add_token, revoke_token
+from graphbandits.service.server import VARIABLE, HttpConnection, Settings, check_settings, serve
 
 NAMES = ["ann", "bob", "eve"]
 

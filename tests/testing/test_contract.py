@@ -24,7 +24,7 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
 from graphbandits.policies import View, as_policy
 from graphbandits.testing import Case, ContractViolation, cases, contract
-from graphbandits.testing import policy_checks as checks
+from graphbandits.testing import policies as checks
 
 pytestmark = pytest.mark.statistical
 

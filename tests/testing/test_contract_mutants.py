@@ -12,7 +12,7 @@ from helpers.valid_policies import temporarily_registered
 
 from graphbandits.registry import examples_of, registered
 from graphbandits.testing import Verdict, cases, contract
-from graphbandits.testing import policy_checks as checks
+from graphbandits.testing import policies as checks
 from graphbandits.testing.contract import _CHECKS
 
 pytestmark = pytest.mark.mutant

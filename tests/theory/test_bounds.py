@@ -11,10 +11,7 @@ from helpers.bad_input import refuses
 from helpers.bound_cases import FIVE, LOG5
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    RandomFeedback,
-    as_process,
-)
+from graphbandits.graphs import RandomFeedback, as_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.theory import (
     corollary_1,

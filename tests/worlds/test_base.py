@@ -57,11 +57,11 @@ def test_numbers_of_pairs_are_uniform() -> None:
 
 def test_smallest_number_is_above_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quantiles at 0 are infinite: every draw must be above 0."""
-    from graphbandits.worlds import _outcome_kernels
+    from graphbandits import _rng_kernels
 
-    monkeypatch.setattr(_outcome_kernels, "uniform", lambda *given: 0.0)
+    monkeypatch.setattr(_rng_kernels, "uniform", lambda *given: 0.0)
     out, one = np.empty(1), np.zeros(1, np.int64)
-    python = getattr(_outcome_kernels.pair_uniforms, "py_func", _outcome_kernels.pair_uniforms)
+    python = getattr(_rng_kernels.pair_uniforms, "py_func", _rng_kernels.pair_uniforms)
     python(np.uint64(1), 0, 1, one, one, out)
     assert 0.0 < out[0] < 2.0**-53
 

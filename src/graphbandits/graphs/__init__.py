@@ -1,10 +1,13 @@
 """Feedback graphs: one-round feedback, graph processes, named graphs, readers and graph numbers."""
 
 from graphbandits.graphs.edges import edges_text
-from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.feedback import (
+    DenseFeedback,
+    Feedback,
+    SparseFeedback,
+    UniformFeedback,
+)
 from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
-from graphbandits.graphs.matrices import from_matrix, from_sparse
 from graphbandits.graphs.numbers import (
     Bracket,
     GraphNumbers,
@@ -21,13 +24,16 @@ from graphbandits.graphs.processes import (
     RandomFeedback,
     RevealedErdosRenyi,
 )
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.graphs.readers import (
     from_csv,
     from_edge_list,
     from_frame,
     from_graphml,
+    from_matrix,
     from_networkx,
     from_npy,
+    from_sparse,
     to_networkx,
 )
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_bool, check_integer
-from graphbandits.graphs._shape import edge_arrays
 from graphbandits.graphs.feedback import (
     Feedback,
     RepeatedEdgeError,
@@ -27,7 +26,7 @@ from graphbandits.graphs.feedback import (
     first_invalid_probability,
     from_edges,
 )
-from graphbandits.graphs.processes import Fixed, Process
+from graphbandits.graphs.processes import Fixed, Process, edge_arrays
 from graphbandits.registry import register
 
 #: Returns the start of an error message about edge k: ``edges.txt, line 3: ``, or an empty text.

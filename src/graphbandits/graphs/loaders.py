@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits.errors import InputError, check_bool
 from graphbandits.graphs.edges import MAX_ARMS
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
-from graphbandits.graphs.matrices import from_matrix, from_sparse
 from graphbandits.graphs.named import Recipe, build_process
-from graphbandits.graphs.processes import Fixed, GivenSequence, Process
+from graphbandits.graphs.processes import (
+    Fixed,
+    GivenSequence,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+)
 from graphbandits.graphs.readers import (
     GraphFile,
     from_csv,
     from_edge_list,
     from_frame,
     from_graphml,
+    from_matrix,
     from_networkx,
     from_npy,
+    from_sparse,
     is_frame,
 )
 from graphbandits.registry import build, register
@@ -213,7 +224,7 @@ def load_graph(
     of scipy are matrices (:func:`from_npy`), ``.graphml`` files and files that start like XML are
     GraphML (:func:`from_graphml`). Any other text file is an edge list (:func:`from_edge_list`).
     Whitespace around names is ignored. Only regular files are read. A file may be gz-compressed, up
-    to 1 GiB of decompressed data (``graphbandits._io.MOST_UNPACKED``).
+    to 1 GiB of decompressed data (``graphbandits._files.MOST_UNPACKED``).
 
     Parameters
     ----------
@@ -276,3 +287,97 @@ def _reader(file: GraphFile) -> tuple[str, Callable[..., Fixed], tuple[str, ...]
     if file.ending in (".csv", ".tsv"):
         return "a table", from_csv, ("directed", "source", "target", "probability")
     return "an edge list", from_edge_list, ("directed", "probability")
+
+
+Arrays = dict[str, NDArray[Any]]
+
+#: Classes by their names in files; these names do not change when a class is renamed.
+_KINDS: dict[str, type] = {
+    "Dense": DenseFeedback,
+    "Sparse": SparseFeedback,
+    "Uniform": UniformFeedback,
+    "Fixed": Fixed,
+    "GivenSequence": GivenSequence,
+    "RandomFeedback": RandomFeedback,
+    "RevealedErdosRenyi": RevealedErdosRenyi,
+}
+_KIND_NAMES = {cls: name for name, cls in _KINDS.items()}
+
+
+def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
+    """Convert a process to JSON; add its arrays to ``arrays``, with their paths as keys.
+
+    >>> from graphbandits.graphs import as_process
+    >>> arrays: Arrays = {}
+    >>> pack(as_process("paper"), arrays)["kind"], list(arrays)
+    ('Fixed', ['graph/feedback/matrix'])
+    """
+    if isinstance(value, np.ndarray):
+        arrays[path] = value
+        return {"array": path}
+    if type(value) in _KIND_NAMES and dataclasses.is_dataclass(value):
+        fields = {
+            field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
+            for field in dataclasses.fields(value)
+        }
+        return {"kind": _KIND_NAMES[type(value)], "fields": fields}
+    if isinstance(value, tuple):
+        return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(f"cannot save a graph of type {type(value).__name__}")
+
+
+def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Restore a value from the result of :func:`pack`."""
+    if isinstance(config, dict) and "array" in config:
+        return arrays[config["array"]]
+    if isinstance(config, dict):
+        fields = {name: unpack(value, arrays) for name, value in config["fields"].items()}
+        return _KINDS[config["kind"]](**fields)
+    if isinstance(config, list):
+        return tuple(unpack(item, arrays) for item in config)
+    return config
+
+
+def pack_process(process: Process, text: str | None, arrays: Arrays) -> Any:
+    """Convert a process to JSON; a process class of a plug-in is stored as its text."""
+    try:
+        return pack(process, arrays)
+    except InputError:
+        if text is None:
+            raise
+        return {"text": text, "arms": process.arms}
+
+
+def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
+    """Restore a process from the result of :func:`pack_process`.
+
+    >>> unpack_process({"text": "star", "arms": 4}, {}).arms
+    4
+    """
+    if "text" in config:
+        return as_process(config["text"], config["arms"])
+    process: Process = unpack(config, arrays)
+    return process
+
+
+def fingerprint(process: Process) -> str | None:
+    """Return the sha256 hash of a process, including names; None for classes of plug-ins.
+
+    >>> from graphbandits.graphs import as_process
+    >>> star, path = as_process("star", 3), as_process("path", 3)
+    >>> fingerprint(star) == fingerprint(path)
+    False
+    """
+    arrays: Arrays = {}
+    try:
+        config = pack(process, arrays)
+    except InputError:
+        return None
+    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.ravel().data)  # no copy: the array may be large
+    return digest.hexdigest()

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphbandits.live.agent import Agent
-    from graphbandits.live.decision import Decision
-    from graphbandits.live.explanation import Explanation
+    from graphbandits.live.decision import Decision, Explanation
     from graphbandits.live.health import Health
 
 __all__ = ["Agent", "Decision", "Explanation", "Health"]
@@ -19,5 +18,6 @@ __all__ = ["Agent", "Decision", "Explanation", "Health"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module(f"graphbandits.live.{name.lower()}"), name)
+        module = "decision" if name == "Explanation" else name.lower()
+        return getattr(importlib.import_module(f"graphbandits.live.{module}"), name)
     raise AttributeError(f"module 'graphbandits.live' has no attribute '{name}'")

@@ -28,14 +28,10 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs import GraphLike, Process
-from graphbandits.live._times import timestamp
-from graphbandits.live.deciding import as_decision, check_lifetime
-from graphbandits.live.decision import Decision
-from graphbandits.live.explaining import explain
-from graphbandits.live.explanation import Explanation
+from graphbandits.live.deciding import as_decision, check_lifetime, explain
+from graphbandits.live.decision import Decision, Explanation
+from graphbandits.live.evidence import HealthRecord
 from graphbandits.live.health import Health, check_level
-from graphbandits.live.health_record import HealthRecord
-from graphbandits.live.history import count_entries, describe
 from graphbandits.live.journal import (
     Entry,
     Journal,
@@ -47,17 +43,14 @@ from graphbandits.live.journal import (
 from graphbandits.live.methods import AgentMethods, id_of, seconds_of
 from graphbandits.live.operations import Operation, close_entries, hash_of
 from graphbandits.live.setup import MODEL, Setup
-from graphbandits.live.state import (
-    AgentState,
-    MissingEntriesError,
-    number_in,
-)
-from graphbandits.live.trend import TrendRecord
+from graphbandits.live.state import AgentState, MissingEntriesError, number_in
+from graphbandits.live.values import timestamp
+from graphbandits.live.views import TrendRecord, count_entries, describe
 from graphbandits.policies import Policy, as_policy
-from graphbandits.policies.floor import ExplorationFloor
+from graphbandits.policies.wrappers import ExplorationFloor
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
-from graphbandits.posteriors._capabilities import compute_beliefs, keeps_posterior, select_arms
-from graphbandits.posteriors.discounting import at_decision
+from graphbandits.posteriors.base import compute_beliefs, keeps_posterior, select_arms
+from graphbandits.posteriors.updates import at_decision
 from graphbandits.registry import name_of, text_of
 
 if TYPE_CHECKING:
@@ -484,7 +477,7 @@ class Agent(AgentMethods):
         most = check_integer(limit, "limit")
         if not isinstance(search, str):
             raise InputError(f"search must be a text, not {short_repr(search)}")
-        from graphbandits.live.overview import arm_rows, search_arms
+        from graphbandits.live.views import arm_rows, search_arms
 
         with self._lock:
             state, counts = self._current(), _retried(self._trend_record).counts
@@ -494,7 +487,7 @@ class Agent(AgentMethods):
 
     def neighbourhood(self, around: Iterable[Arm] = (), limit: int = 2000) -> dict[str, Any]:
         most = check_integer(limit, "limit")
-        from graphbandits.live.overview import part_of_graph
+        from graphbandits.live.views import part_of_graph
 
         with self._lock:
             state, counts = self._current(), _retried(self._trend_record).counts
@@ -506,7 +499,7 @@ class Agent(AgentMethods):
     ) -> list[dict[str, Any]]:
         most = check_integer(limit, "limit")
         end = None if before is None else check_integer(before, "before")
-        from graphbandits.live.overview import decision_rows
+        from graphbandits.live.views import decision_rows
 
         with self._lock:
             state, now = self._current(), self._now()
@@ -570,7 +563,7 @@ class Agent(AgentMethods):
             The figure.
         """
         most = check_integer(arms, "arms")
-        from graphbandits.live.overview import draw_agent
+        from graphbandits.live.views import draw_agent
 
         with self._lock:
             state = self._current()
@@ -579,7 +572,7 @@ class Agent(AgentMethods):
     def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
         most = check_integer(arms, "arms")
         count = check_integer(last, "last", least=0)
-        from graphbandits.live.overview import arm_table
+        from graphbandits.live.views import arm_table
 
         with self._lock:
             state = self._current()

@@ -1,41 +1,439 @@
-"""Off-policy evaluation: the value of a policy, estimated from a log of other decisions."""
+"""Estimators of the value of a policy from logged decisions, as functions of arrays.
+
+The rows of an array are decisions, its columns arms. ``target`` has the probabilities of the
+evaluated policy, ``chance`` the probability with which the outcome of each arm was seen, given the
+past. Each term psi_t has the conditional mean sum_j target_tj theta_j, if ``model`` depends on the
+past only. So the terms form a martingale around the value, also in logs of learning policies.
+"""
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
-from graphbandits.engine.loop import draw_graph
-from graphbandits.errors import GraphBanditsError, InputError, short_repr
-from graphbandits.graphs import Feedback
-from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback, matrices
-from graphbandits.graphs.processes import fixed_feedback
-from graphbandits.live._estimators import (
-    RunningMean,
-    effective_size,
-    largest_drop,
-    limited_model,
-    lower_bound,
-    normal_interval,
-    terms,
-    weights_of,
+from graphbandits.errors import GraphBanditsError, InputError, check_horizon, short_repr
+from graphbandits.graphs import Feedback, Process, make_process
+from graphbandits.graphs.feedback import (
+    DenseFeedback,
+    SparseFeedback,
+    UniformFeedback,
+    matrices,
 )
-from graphbandits.live._follower import Follower, check_rewards, start_prior
-from graphbandits.live._log_arrays import LogArrays, spread
-from graphbandits.live._times import timestamp
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.live.journal import Entry
 from graphbandits.live.log import DecisionLog
-from graphbandits.policies import Policy, as_policy
+from graphbandits.live.log_table import LogArrays, Origin, OutcomeLists, spread
+from graphbandits.live.setup import Setup, make_prior, pack_sparse, unpack_npz
+from graphbandits.live.state import AgentState, OpenDecision, unpack_learned
+from graphbandits.live.values import timestamp
+from graphbandits.policies import Policy, View, as_policy
+from graphbandits.policies.base import check_needs
 from graphbandits.posteriors import Arm, Posterior
-from graphbandits.posteriors.support import Support, reward_support, values
-from graphbandits.registry import registered, text_of
+from graphbandits.posteriors.base import Support, reward_support, values
+from graphbandits.registry import name_of, registered, text_of, unpack_plugin
 from graphbandits.rng import Stream
+from graphbandits.simulation.loop import decide, draw_graph
+
+#: Number of lambdas in the mixture of the finite-sample interval, each half of the one before.
+LAMBDAS = 12
+#: Largest lambda times the largest possible deviation below.
+LARGEST_BET = 0.9
+
+
+@dataclass
+class RunningMean:
+    """Mean of all outcomes of each arm that were seen in earlier decisions.
+
+    Parameters
+    ----------
+    arms : int
+        Number of arms.
+    start : float
+        Value of the model before the first outcome.
+
+    Examples
+    --------
+    >>> mean = RunningMean(2, start=0.5)
+    >>> seen = np.array([[True, False], [True, False], [False, True]])
+    >>> reward = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    >>> mean.before(seen, reward, np.ones((3, 2)))  # the arm 1 starts with the mean of all
+    array([[0.5, 0.5],
+           [1. , 1. ],
+           [0.5, 0.5]])
+    """
+
+    arms: int
+    start: float
+    _total: Floats = field(init=False)
+    _count: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._total, self._count = np.zeros(self.arms), np.zeros(self.arms)
+
+    def before(self, seen: NDArray[np.bool_], reward: Floats, weight: Floats) -> Floats:
+        """Return the model of the next decisions, and learn from their outcomes.
+
+        A row uses the outcomes of earlier rows only: otherwise the terms would be biased.
+        """
+        counts = np.where(seen, weight, 0.0)
+        totals = np.where(seen, weight * reward, 0.0)
+        total, count = (
+            past + np.cumsum(new, axis=0) - new
+            for past, new in ((self._total, totals), (self._count, counts))
+        )
+        everything = count.sum(axis=1, keepdims=True)
+        mean = np.full_like(everything, self.start)
+        np.divide(total.sum(axis=1, keepdims=True), everything, out=mean, where=everything > 0.5)
+        model = np.broadcast_to(mean, total.shape).copy()
+        np.divide(total, count, out=model, where=count > 0.5)
+        self._total = self._total + totals.sum(axis=0)
+        self._count = self._count + counts.sum(axis=0)
+        return model
+
+
+def weights_of(target: Floats, chance: Floats) -> Floats:
+    """Return target / chance, and 0 where the target or the chance is 0."""
+    used = (target > 0.0) & (chance > 0.0)
+    return np.divide(target, chance, out=np.zeros_like(target), where=used)
+
+
+def terms(
+    target: Floats, weight: Floats, seen: NDArray[np.bool_], reward: Floats, model: Floats
+) -> Floats:
+    """Return psi_t = sum_j target_tj m_tj + sum over seen j of weight_tj (R_tj - m_tj).
+
+    The model m = 0 gives inverse propensity weighting.
+    """
+    residual = np.where(seen, reward - model, 0.0)
+    found: Floats = (target * model).sum(axis=1) + (weight * residual).sum(axis=1)
+    return found
+
+
+def normal_interval(value: float, error: float, level: float) -> tuple[float, float]:
+    """Return an interval from the central limit theorem."""
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
+    return value - half, value + half
+
+
+def effective_size(weight: Floats) -> float:
+    """Return (sum w)^2 / sum w^2: the number of equally weighted outcomes."""
+    squares = float((weight**2).sum())
+    return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+# Finite-sample interval ---------------------------------------------------------------------------
+
+
+def largest_drop(decisions: int) -> float:
+    """Return how far a term may fall below 0: more with more decisions, and fixed before them."""
+    return max(1.0, math.sqrt(decisions) / 8.0)
+
+
+def limited_model(model: Floats, weight: Floats, most: float) -> tuple[Floats, Floats]:
+    """Return a model with weight_tj m_tj <= most, and the largest of these products in each row.
+
+    Any model that depends on the past is allowed. With this one a term of a nonnegative reward is
+    at least -most, for weights of any size.
+    """
+    limited = np.minimum(
+        model, np.divide(most, weight, out=np.full_like(weight, np.inf), where=weight > 0.0)
+    )
+    return limited, (limited * weight).max(axis=1)
+
+
+def lower_bound(psi: Floats, least: Floats, most: float, alpha: float) -> float:
+    """Return a lower bound of the average of the conditional means of terms, at level 1 - alpha.
+
+    The terms satisfy psi_t >= least_t >= -most, where least_t depends on the past, and their
+    conditional means lie in [0, 1]. For xi >= -1 and 0 <= c < 1,
+    exp(c xi - (-log(1 - c) - c) xi^2) <= 1 + c xi (Fan, Grama and Liu, 2015). With the running mean
+    as centre e_t and b_t = e_t - least_t, the product over t of
+    exp(lambda (psi_t - v_t) - (-log(1 - lambda b_t) - lambda b_t) (psi_t - e_t)^2 / b_t^2)
+    has an expectation of at most 1, and so has a fixed mixture over lambda. It exceeds 1 / alpha
+    with probability alpha at most.
+
+    Parameters
+    ----------
+    psi, least : ndarray
+        Terms and their smallest possible values.
+    most : float
+        Bound of -least, fixed in advance.
+    alpha : float
+        Probability of an error.
+
+    Returns
+    -------
+    float
+        The bound, in [0, 1].
+
+    Examples
+    --------
+    >>> 0.4 < lower_bound(np.tile([0.0, 1.0], 500), np.zeros(1000), 1.0, 0.025) < 0.5
+    True
+    """
+    count = len(psi)
+    past = np.concatenate([[0.0], np.cumsum(psi)[:-1]])
+    centre = np.clip((past + 0.5) / np.arange(1, count + 1), 0.0, 1.0)
+    width = np.maximum(centre - least, 1e-9)
+    squares = ((psi - centre) / width) ** 2
+    lambdas = LARGEST_BET / (1.0 + most) * 0.5 ** np.arange(LAMBDAS)
+    penalty = np.array(
+        [((-np.log1p(-one * width) - one * width) * squares).sum() for one in lambdas]
+    )
+    total = float(psi.sum())
+
+    def evidence(value: float) -> float:
+        """Return the logarithm of the mixture, which decreases in the value."""
+        logs = lambdas * (total - count * value) - penalty
+        top = float(logs.max())
+        return top + math.log(float(np.exp(logs - top).mean()))
+
+    needed = math.log(1.0 / alpha)
+    if evidence(0.0) < needed:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if evidence(middle) >= needed else (low, middle)
+    return low
+
+
+class Follower:
+    """Policy that starts from its prior and follows the decisions of a log in their order.
+
+    Parameters
+    ----------
+    log : DecisionLog
+        The log.
+    policy : Policy
+        The policy.
+    posterior, prior, horizon
+        As in :class:`graphbandits.Agent`. The default is those of the log.
+    """
+
+    def __init__(
+        self,
+        log: DecisionLog,
+        policy: Policy,
+        posterior: str | Posterior | None = None,
+        prior: object = None,
+        horizon: int | None = None,
+    ) -> None:
+        self._log, self._data, self._origin = log, log.arrays, log.origin
+        origin = self._origin
+        self._own_prior = posterior is not None or prior is not None
+        setup = Setup(
+            policy,
+            origin.arms[: origin.first_arms],
+            start_prior(origin, posterior, prior),
+            self._process(0 if origin.graphs else -1),
+            None,
+            origin.horizon if horizon is None else check_horizon(horizon),
+            origin.keys,
+        ).checked()
+        self._state = AgentState(setup)
+        check_rewards(self._data.outcomes, setup.posterior)
+        self._events = _events(self._data, origin.changes, setup.incremental)
+        self._next: tuple[int, str, Any] | None = next(self._events, None)
+        self._numbers: dict[int, int] = {}  # of the decisions that were played, by row
+        self._checked_graphs = set[int]()
+
+    @property
+    def posterior(self) -> Posterior:
+        """The prior of the policy."""
+        return self._state.setup.posterior
+
+    def _process(self, graph: int) -> Process:
+        if graph >= 0:
+            found = self._origin.processes[graph]
+            if found is not None:
+                return found
+        elif not self._origin.graphs:
+            return make_process("empty", self._origin.first_arms)
+        raise InputError(
+            "the log has no graph, because it is of a plug-in without a text form: a policy cannot "
+            "follow it; evaluate a fixed distribution of arms"
+        )
+
+    # One decision ---------------------------------------------------------------------------------
+
+    def propose(self, row: int) -> Floats:
+        """Return the distribution of the policy at a decision, over all arms of the log.
+
+        Everything that had arrived before the decision is learned first.
+        """
+        data, state = self._data, self._state
+        self._learn_until(int(data.entry[row]))
+        setup, graph = state.setup, int(data.graph[row])
+        process, count = self._process(graph), len(state.setup.arms)
+        drawn = data.pi.arm[data.pi.start[row] : data.pi.start[row + 1]]
+        if process.arms != count or max(data.arm[row], drawn.max(initial=0)) >= count:
+            raise InputError(
+                f"the log is damaged: the graph of decision {data.number[row]} has {process.arms} "
+                f"arms, not {count}"
+            )
+        if graph not in self._checked_graphs:
+            check_needs(setup.policy, process, setup.horizon)
+            self._checked_graphs.add(graph)
+        t = self._number(row)
+        if self._is_in_order(row) and setup.policy.exact:
+            t = int(data.round[row])  # decisions of one moment have the same distribution
+        mask = None
+        if data.eligible.known[row]:
+            arms = data.eligible.arm[data.eligible.start[row] : data.eligible.start[row + 1]]
+            mask = np.zeros((1, count), np.bool_)
+            mask[0, arms[arms < count]] = True
+        now = data.time[row] if self._by_time else float(t)
+        view = View(t, setup.keys, setup.problem, self._feedback(process, row), mask, now)
+        pi, _ = decide(setup.policy, state.policy_state, view)
+        found = np.zeros(len(self._origin.arms))
+        found[:count] = pi[0]
+        return found
+
+    def play(self, row: int) -> None:
+        """Play the logged arm of a decision, so that its outcomes are learned when they arrive."""
+        data, state = self._data, self._state
+        pi = None
+        if data.pi.known[row]:
+            place = slice(data.pi.start[row], data.pi.start[row + 1])
+            full = np.zeros(len(state.setup.arms))
+            full[data.pi.arm[place]] = data.pi.value[place]
+            pi = pack_sparse(full)
+        number = self._number(row)
+        self._numbers[row] = state.decisions = number
+        state.open[number] = OpenDecision(
+            number,
+            f"{number}-",
+            int(data.arm[row]),
+            float(data.time[row]),
+            None,
+            pi,
+            self._process(int(data.graph[row])),
+            int(data.round[row]),
+        )
+
+    @property
+    def _by_time(self) -> bool:
+        return getattr(self._state.setup.posterior, "half_life", None) is not None
+
+    def _number(self, row: int) -> int:
+        """Return the number of the next decision; that of the log if no decision was left out."""
+        in_order = self._is_in_order(row)
+        return int(self._data.number[row]) if in_order else self._state.decisions + 1
+
+    def _is_in_order(self, row: int) -> bool:
+        """Return whether all earlier decisions of the log were played."""
+        return len(self._numbers) == row
+
+    def _feedback(self, process: Process, row: int) -> Feedback:
+        return draw_graph(process, int(self._data.round[row]), self._origin.keys)
+
+    def _learn_until(self, entry: int) -> None:
+        """Learn what had arrived before an entry of the journal."""
+        entries, state = list[Entry](), self._state
+        while self._next is not None and self._next[0] < entry:
+            _, kind, what = self._next
+            self._next = next(self._events, None)
+            number = state.number + len(entries) + 1
+            if kind == "outcomes":
+                row, body = what
+                if row in self._numbers:
+                    kind = "observe" if "arms" in body else "close"
+                    self._check_arms(body.get("arms", ()))
+                    entries.append(Entry(number, 0.0, kind, self._numbers[row], body))
+                continue
+            state.replay(entries, self._origin.get)
+            entries = []
+            state.replay([self._change(state.number + 1, what)], self._origin.get)
+        state.replay(entries, self._origin.get)
+
+    def _change(self, number: int, change: list[Any]) -> Entry:
+        _, time, kind, body, packed = change
+        data = None if packed is None else base64.b64decode(packed)
+        setup = self._state.setup
+        if kind == "add_arm" and self._own_prior:
+            body = body | {"prior": setup.new_arm_prior(None)}
+        entry = Entry(number, time, kind, None, body, data)
+        if kind == "learn":
+            seen = unpack_learned(entry)
+            self._check_arms(seen.arm.tolist())
+            support = reward_support(setup.posterior)
+            if not ((seen.reward >= support.low) & (seen.reward <= support.high)).all():
+                raise InputError(
+                    "the log has outcomes without a decision that do not fit the posterior "
+                    f"'{name_of(setup.posterior)}': give the posterior of the agent"
+                )
+        return entry
+
+    def _check_arms(self, arms: Any) -> None:
+        if any(not 0 <= arm < len(self._state.setup.arms) for arm in arms):
+            raise InputError("the log is damaged: it has outcomes of arms that were added later")
+
+
+def start_prior(origin: Origin, posterior: str | Posterior | None, prior: object) -> Posterior:
+    """Return the prior of the first arms of a log: the given one, or that of the log."""
+    names = origin.arms[: origin.first_arms]
+    if posterior is not None or prior is not None or origin.prior is None:
+        return make_prior(posterior, prior, names, names)
+    found: Posterior = unpack_plugin(*unpack_npz(origin.get(origin.prior)))
+    if found.arms != origin.first_arms:
+        raise InputError("the log is damaged: its prior has another number of arms")
+    return found
+
+
+def check_rewards(seen: OutcomeLists, posterior: Posterior) -> None:
+    """Raise InputError if a posterior does not have the rewards of a log."""
+    support = reward_support(posterior)
+    inside = (seen.reward >= support.low) & (seen.reward <= support.high)
+    wrong = ~np.where(seen.weight == 1.0, support.contains(seen.reward), inside)
+    if wrong.any():
+        raise InputError(
+            f"the log has the reward {seen.reward[wrong.argmax()]:g}, but the posterior "
+            f"'{name_of(posterior)}' has rewards that are {support.description}: give "
+            "posterior=..., such as 'normal(noise=1)'"
+        )
+
+
+def _events(
+    data: LogArrays, changes: list[list[Any]], incremental: bool
+) -> Iterator[tuple[int, str, Any]]:
+    """Yield changes and outcomes with their entries, in the order of the entries.
+
+    Late outcomes are not learned. Policies that divide by probabilities of observation do not learn
+    extra outcomes, which have none.
+    """
+    seen = data.outcomes
+    used = ~seen.late & (incremental | ~seen.extra)
+    bodies: dict[tuple[int, int], dict[str, Any]] = {}
+    for place in np.flatnonzero(used).tolist():
+        key = int(seen.entry[place]), int(seen.row[place])
+        body = bodies.setdefault(
+            key, {"arms": [], "rewards": [], "weights": [], "extra": [], "closes": False}
+        )
+        arm = int(seen.arm[place])
+        body["arms"].append(arm)
+        body["rewards"].append(float(seen.reward[place]))
+        body["weights"].append(float(seen.weight[place]))
+        if seen.extra[place]:
+            body["extra"].append(arm)
+    for row in np.flatnonzero(data.closed).tolist():
+        bodies.setdefault((int(data.closed_entry[row]), row), {})["closes"] = True
+    found: list[tuple[int, int, str, Any]] = [
+        (entry, 0, "outcomes", (row, body)) for (entry, row), body in bodies.items()
+    ]
+    found += [(int(change[0]), 1, "change", change) for change in changes]
+    found.sort(key=lambda one: one[:2])
+    return iter([(entry, kind, what) for entry, _, kind, what in found])
+
 
 ESTIMATORS = ("auto", "ips", "snips", "dr", "dr-side", "replay")
 #: Entries of the arrays of decisions and arms that are computed together.

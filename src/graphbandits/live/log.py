@@ -21,19 +21,17 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from graphbandits._io import json_text, replace_file, write_text
+from graphbandits._files import json_text, replace_file, write_text
 from graphbandits._types import Floats
-from graphbandits.engine.loop import draw_graph
 from graphbandits.errors import GraphBanditsError, InputError, InputWarning
 from graphbandits.graphs import Feedback, GraphLike
-from graphbandits.live._log_arrays import LogArrays
-from graphbandits.live._log_import import columns_of, log_from_columns, read_table
-from graphbandits.live._log_rows import journal_rows
-from graphbandits.live._log_table import KEY, Origin, arm_type, log_schema
 from graphbandits.live.journal import Entry
+from graphbandits.live.log_table import KEY, LogArrays, Origin, arm_type, log_schema
+from graphbandits.live.read_log import columns_of, journal_rows, log_from_columns, read_table
 from graphbandits.live.state import AgentState
 from graphbandits.posteriors import Arm
-from graphbandits.results.data_frames import to_pandas, to_polars
+from graphbandits.simulation.loop import draw_graph
+from graphbandits.simulation.tables import to_pandas, to_polars
 
 if TYPE_CHECKING:
     import pandas

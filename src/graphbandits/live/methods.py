@@ -28,11 +28,11 @@ from graphbandits.live.operations import (
 # a client imports no kernels
 if TYPE_CHECKING:
     from graphbandits.graphs import GraphLike
-    from graphbandits.live.explanation import Explanation
+    from graphbandits.live.decision import Explanation
     from graphbandits.live.health import Health
     from graphbandits.live.log import DecisionLog
-    from graphbandits.live.outcomes import Reward
     from graphbandits.live.setup import EdgesLike
+    from graphbandits.live.state import Reward
     from graphbandits.policies import Policy
     from graphbandits.posteriors import Arm, BeliefsByArm
 

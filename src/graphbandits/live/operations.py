@@ -12,13 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
-from graphbandits.errors import (
-    ConflictError,
-    InputError,
-    NotFoundError,
-    check_bool,
-    short_repr,
-)
+from graphbandits.errors import ConflictError, InputError, NotFoundError, check_bool, short_repr
 from graphbandits.live import values
 from graphbandits.live.journal import Entry, StoredRequest
 from graphbandits.live.values import Value
@@ -27,12 +21,10 @@ from graphbandits.live.values import Value
 if TYPE_CHECKING:
     from graphbandits.graphs import GraphLike
     from graphbandits.live.agent import Agent
-    from graphbandits.live.decision import Decision
-    from graphbandits.live.explanation import Explanation
+    from graphbandits.live.decision import Decision, Explanation
     from graphbandits.live.health import Health
-    from graphbandits.live.outcomes import Reward
     from graphbandits.live.setup import EdgesLike
-    from graphbandits.live.state import AgentState, OpenDecision
+    from graphbandits.live.state import AgentState, OpenDecision, Reward
     from graphbandits.policies import Policy
     from graphbandits.posteriors import Arm, BeliefsByArm
 
@@ -273,7 +265,7 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
         outcomes: Mapping[Arm, Reward],
     ) -> Entry | None:
         """Return the entry of outcomes of a decision; None if they change nothing."""
-        from graphbandits.live.outcomes import checked_outcomes, late_outcomes, new_outcomes
+        from graphbandits.live.state import checked_outcomes, late_outcomes, new_outcomes
 
         given = checked_outcomes(state.setup, outcomes)
         decision = state.find(id_)
@@ -371,7 +363,7 @@ class Learn(Operation, op="learn", role="decide", route="learn"):
     )
 
     def apply(self, agent: Agent) -> int:
-        from graphbandits.live.outcome_tables import read_outcomes
+        from graphbandits.live.read_log import read_outcomes
         from graphbandits.live.state import pack_learned
         from graphbandits.registry import name_of
 
@@ -421,7 +413,7 @@ class AddArm(Operation, op="add_arm", role="admin", route="events"):
     )
 
     def apply(self, agent: Agent) -> None:
-        from graphbandits.live._packing import pack_graph
+        from graphbandits.live.setup import pack_graph
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             setup = state.setup
@@ -490,7 +482,7 @@ class SetGraph(Operation, op="set_graph", role="admin", route="events"):
 
     def apply(self, agent: Agent) -> None:
         from graphbandits.graphs.named import recipe_text
-        from graphbandits.live._packing import pack_graph
+        from graphbandits.live.setup import pack_graph
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
             process = state.setup.read_graph(self.graph, self.weight, state.retired)
@@ -511,7 +503,7 @@ class SetPolicy(Operation, op="set_policy", role="admin", route="events"):
 
     def apply(self, agent: Agent) -> None:
         from graphbandits.policies import as_policy
-        from graphbandits.posteriors._capabilities import keeps_posterior
+        from graphbandits.posteriors.base import keeps_posterior
         from graphbandits.registry import name_of, text_of
 
         policy, reset = as_policy(self.policy), check_bool(self.reset, "reset")

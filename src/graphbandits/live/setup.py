@@ -1,8 +1,11 @@
-"""What an agent decides about: its policy, arms, graph, prior and random numbers."""
+"""Parts of the state of an agent as bytes: graphs, arrays, probabilities, JSON."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,9 +14,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from graphbandits._serialization import pack_plugin, unpack_plugin
-from graphbandits._types import State
-from graphbandits.engine.loop import init_state
+from graphbandits._files import from_npz, to_npz
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import (
     GraphBanditsError,
     InputError,
@@ -24,29 +26,78 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs import GraphLike, Process, as_process, make_process
-from graphbandits.graphs._shape import edge_arrays
-from graphbandits.graphs._storage import Arrays, fingerprint
 from graphbandits.graphs.feedback import from_edges
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.loaders import Arrays, fingerprint, pack_process, unpack_process
 from graphbandits.graphs.named import recipe_text
-from graphbandits.graphs.processes import Fixed, check_names, fixed_feedback
-from graphbandits.live._packing import (
-    pack_graph,
-    pack_json,
-    pack_npz,
-    unpack_graph,
-    unpack_json,
-    unpack_npz,
-)
+from graphbandits.graphs.processes import Fixed, check_names, edge_arrays, fixed_feedback
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Policy, Problem, as_policy
-from graphbandits.policies.base import check_needs, check_problem
-from graphbandits.policies.incremental import own_plays_only
-from graphbandits.posteriors import Arm, Posterior
-from graphbandits.posteriors._capabilities import select_arms, with_accuracy
-from graphbandits.registry import name_of, registered, text_of, text_parameters
+from graphbandits.policies.base import check_needs, check_problem, own_plays_only
+from graphbandits.posteriors import Arm, Observations, Posterior, is_discounted
+from graphbandits.posteriors.base import select_arms, with_accuracy
+from graphbandits.registry import (
+    name_of,
+    pack_plugin,
+    registered,
+    text_of,
+    text_parameters,
+    unpack_plugin,
+)
 from graphbandits.rng import Keys
-from graphbandits.worlds import as_posterior
-from graphbandits.worlds.loaders import prior_parameters
+from graphbandits.simulation.loop import init_state
+from graphbandits.worlds import as_posterior, prior_parameters
+
+#: Types of packed numbers.
+_I4, _F8 = np.dtype("<i4"), np.dtype("<f8")
+
+
+def pack_graph(process: Process, text: str | None) -> bytes:
+    """Convert a graph to bytes."""
+    arrays: Arrays = {}
+    return pack_npz({"graph": pack_process(process, text, arrays), "text": text}, arrays)
+
+
+def unpack_graph(data: bytes) -> tuple[Process, str | None]:
+    """Restore a graph and its text form from the result of :func:`pack_graph`."""
+    meta, arrays = unpack_npz(data)
+    return unpack_process(meta["graph"], arrays), meta["text"]
+
+
+def pack_sparse(row: Floats) -> bytes:
+    """Convert the positive entries of a row of probabilities to bytes.
+
+    >>> unpack_sparse(pack_sparse(np.array([0.25, 0.0, 0.75])))
+    (array([0, 2]), array([0.25, 0.75]))
+    """
+    (index,) = row.nonzero()
+    raw = index.astype(_I4).tobytes() + row[index].astype(_F8, copy=False).tobytes()
+    # many arms have few different probabilities, which compress well
+    return b"r" + raw if len(raw) <= 1000 else b"z" + zlib.compress(raw, 1)
+
+
+def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
+    """Return the indices and values of the result of :func:`pack_sparse`."""
+    raw = data[1:] if data[:1] == b"r" else zlib.decompress(data[1:])
+    count = len(raw) // 12
+    index = np.frombuffer(raw, _I4, count).astype(np.int64)
+    return index, np.frombuffer(raw, _F8, count, 4 * count).astype(np.float64)
+
+
+def pack_json(value: Any) -> bytes:
+    return zlib.compress(json.dumps(value).encode(), 1)
+
+
+def unpack_json(data: bytes) -> Any:
+    return json.loads(zlib.decompress(data))
+
+
+def pack_npz(meta: Mapping[str, Any], arrays: Arrays) -> bytes:
+    return zlib.compress(to_npz(meta, arrays), 1)
+
+
+def unpack_npz(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    return from_npz(zlib.decompress(data))
+
 
 #: Arguments of an agent that determine arms, graph and prior.
 MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
@@ -562,3 +613,84 @@ def _fits_any_number(graph: GraphLike, arms: int, weight: str | None) -> bool:
         return make_process(graph, arms + 1, weight).arms != arms
     except InputError:
         return True
+
+
+#: Number of observations after which the prior matters little and is not checked any more.
+EARLY = 200
+#: Number of arms above which the prior is not checked, to save memory.
+MOST_ARMS = 10_000
+#: Likelihood ratio at which the prior counts as contradicted. If the prior is right, the ratio ever
+#: reaches it with a probability of at most 1/CONTRADICTION (Ville's inequality).
+CONTRADICTION = 1000.0
+
+
+class PriorCheck:
+    """Compare how well a prior, and weaker priors of the same mean, predict early observations.
+
+    The alternatives are the weaker prior and the weaker prior of that one, half each. The ratio of
+    the likelihoods of all observations is a martingale if the prior is right.
+
+    Parameters
+    ----------
+    prior : Posterior
+        The prior. Without the methods ``weaker`` and ``log_evidence``, or with a discount, nothing
+        is checked.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check = PriorCheck(BetaBernoulli.of(arms=2, a=90, b=10))
+    >>> seen = Observations(np.zeros(8, np.int64), np.array([0, 1] * 4), np.zeros(8))
+    >>> check.observe(seen)
+    'the first 8 observations are 2e+04 times more likely under a weaker prior of the same mean'
+    """
+
+    def __init__(self, prior: Posterior) -> None:
+        given: Any = prior
+        able = hasattr(given, "weaker") and hasattr(given, "log_evidence")
+        able = able and not is_discounted(prior)
+        self.models: tuple[Any, ...] = ()
+        if able and prior.arms <= MOST_ARMS:
+            weaker = given.weaker()
+            self.models = (given, weaker, weaker.weaker())
+        self.states: list[State] = [model.init(1) for model in self.models]
+        self.count = 0
+        self.done = not self.models
+
+    def observe(self, seen: Observations) -> str:
+        """Add observations.
+
+        Parameters
+        ----------
+        seen : Observations
+            The observations of one trial.
+
+        Returns
+        -------
+        str
+            The evidence against the prior, once; empty if there is none.
+        """
+        if self.done or not len(seen.arm):
+            return ""
+        self.count += len(seen.arm)
+        try:
+            self.states = [
+                model.update(state, seen)
+                for model, state in zip(self.models, self.states, strict=True)
+            ]
+            evidence = [
+                float(np.sum(model.log_evidence(state)))
+                for model, state in zip(self.models, self.states, strict=True)
+            ]
+        except Exception:  # extreme rewards, for example; a check must not stop an agent
+            self.done = True
+            return ""
+        against = float(np.logaddexp(evidence[1], evidence[2]) - math.log(2.0) - evidence[0])
+        self.done = self.count >= EARLY or against >= math.log(CONTRADICTION)
+        if not against >= math.log(CONTRADICTION):
+            return ""
+        ratio = f"{math.exp(min(against, 700.0)):.0e}"
+        return (
+            f"the first {self.count} observations are {ratio} times more likely under a weaker "
+            "prior of the same mean"
+        )

@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.plots import _canvas, style
+from graphbandits.plots import style
 from graphbandits.plots.style import GREY, INK, SMALL, TEXT, TWO_COLUMNS, Look, number, percent
-from graphbandits.results import Difference, Results
+from graphbandits.simulation.results import Results
+from graphbandits.simulation.statistics import Difference
 
 #: Largest number of points per policy; of more trials, so many evenly spaced by rank.
 POINTS = 400
@@ -71,8 +72,8 @@ def final_figure(
     >>> final_figure(results).axes[0].get_xlabel()
     'regret of a trial after round 20'
     """
-    style.check_word(xscale, "xscale", _canvas.SCALES)
-    lower = _canvas.near_ground(_canvas.final_means(results)) if xscale == "linear" else []
+    style.check_word(xscale, "xscale", style.SCALES)
+    lower = style.near_ground(style.final_means(results)) if xscale == "linear" else []
     ranking = results.ranking()
     groups = [lower, ranking[len(lower) :]] if lower else [ranking]
     figure = style.new_figure(width, 0.95 + 0.52 * len(ranking) + 0.6 * (len(groups) - 1))
@@ -87,12 +88,10 @@ def final_figure(
         for row, name in enumerate(group):
             _row(axes, results, name, halves[name], row, looks[name])
         finals = np.concatenate([results[name].final for name in group])
-        _canvas.regret_axis(axes, "x", xscale, finals)
+        style.regret_axis(axes, "x", xscale, finals)
         header = f"mean ± {percent(confidence)}" if known else "mean"
-        _canvas.column(
-            axes, [numbers[name] for name in group], header if group is groups[0] else ""
-        )
-        _canvas.rows(axes, group, 24.0 * width)
+        style.column(axes, [numbers[name] for name in group], header if group is groups[0] else "")
+        style.rows(axes, group, 24.0 * width)
     panels[-1].set_xlabel(f"regret of a trial after round {int(results.rounds[-1])}", fontsize=TEXT)
     if lower:
         top = panels[0].get_xlim()[1]
@@ -100,9 +99,9 @@ def final_figure(
         said = (f"the {sizes[0]} with least regret", f"the other {sizes[1]}, on another axis")
         for axes, text in zip(panels, said, strict=True):
             axes.set_title(text, fontsize=SMALL, loc="left")
-    _canvas.heading(figure, title)
+    style.heading(figure, title)
     shade = "grey: the axis of the upper panel; " if lower else ""
-    _canvas.note(figure, shade + _explanation(results, known, confidence, xscale))
+    style.note(figure, shade + _explanation(results, known, confidence, xscale))
     return figure
 
 
@@ -204,7 +203,7 @@ def forest_figure(
     A filled mark is a clear difference: its interval excludes zero. A hollow grey mark has zero in
     its interval. If some regrets are much larger than the others, the axis covers the differences
     between the others, and an arrow marks what lies beyond it; the numbers at the right cover all.
-    The differences are those of :meth:`graphbandits.results.Results.differences`.
+    The differences are those of :meth:`graphbandits.simulation.results.Results.differences`.
 
     Parameters
     ----------
@@ -247,7 +246,7 @@ def forest_figure(
         raise InputError(
             "xscale='log' cannot show differences below zero: use 'linear' or 'symlog'"
         )
-    style.check_word(xscale, "xscale", _canvas.SCALES)
+    style.check_word(xscale, "xscale", style.SCALES)
     versus, differences = _compared(results, reference, confidence, simultaneous, all_pairs)
     room = 24.0 * width
     labels = [d.first if versus else _pair(d, room) for d in differences]
@@ -257,27 +256,27 @@ def forest_figure(
     axes = figure.add_subplot()
     axes.axvline(0.0, color=INK, lw=0.9, zorder=1.0)
     axes.margins(x=0.08)
-    _canvas.rows(axes, labels, room, 0.1)
+    style.rows(axes, labels, room, 0.1)
     limits = _limits(results, differences) if xscale == "linear" else None
     _bars(axes, differences, limits)
-    _canvas.set_scale(axes, "x", xscale, np.array([[d.low, d.mean, d.high] for d in differences]))
+    style.set_scale(axes, "x", xscale, np.array([[d.low, d.mean, d.high] for d in differences]))
     known = any(math.isfinite(d.low) for d in differences)
     header = f"mean [{percent(confidence)} interval]" if known else "mean"
-    _canvas.column(axes, _numbers(differences), header)
+    style.column(axes, _numbers(differences), header)
     said = f"final regret minus that of {versus}" if versus else _FIRST_SECOND
     axes.set_xlabel(style.literal(style.wrap(said, 60.0 * width, TEXT)), fontsize=TEXT)
-    _canvas.heading(figure, title)
+    style.heading(figure, title)
     arrows = "arrow: beyond the axis; " if limits is not None else ""
     chosen = f"{versus} has the least mean; " if versus and reference is None else ""
-    _canvas.note(figure, arrows + chosen + _held(results, len(labels), known, simultaneous))
+    style.note(figure, arrows + chosen + _held(results, len(labels), known, simultaneous))
     texts = {-1: "first has less regret", 1: "second has less regret", 0: "no clear difference"}
     if versus:
         texts |= {-1: f"less regret than {versus}", 1: f"more regret than {versus}"}
     found = {verdict(d) for d in differences}
     shown = [sign for sign in texts if sign in found]
     handles = [Line2D([], [], lw=1.4, **LOOKS[sign]) for sign in shown]
-    columns = len(shown) if width > _canvas.BESIDE else 1
-    _canvas.legend_below(figure, handles, [texts[sign] for sign in shown], ncols=columns)
+    columns = len(shown) if width > style.BESIDE else 1
+    style.legend_below(figure, handles, [texts[sign] for sign in shown], ncols=columns)
     return figure
 
 
@@ -355,7 +354,7 @@ def _bar(axes: Axes, row: int, d: Difference, limits: tuple[float, float] | None
 
 def _limits(results: Results, differences: list[Difference]) -> tuple[float, float] | None:
     """Return limits of the axis for the policies of least regret; None if all fit."""
-    lower = _canvas.near_ground(_canvas.final_means(results))
+    lower = style.near_ground(style.final_means(results))
     near = [d for d in differences if d.first in lower and d.second in lower]
     ends = [end for d in near for end in (d.low, d.mean, d.high) if math.isfinite(end)]
     if not ends:

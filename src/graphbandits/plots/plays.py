@@ -17,10 +17,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, GraphLike, as_process
-from graphbandits.plots import _canvas, _graph_layout, style
-from graphbandits.plots._graph_layout import NAMED, Drawn
+from graphbandits.plots import graph as graph_layout
+from graphbandits.plots import style
+from graphbandits.plots.graph import NAMED, Drawn
 from graphbandits.plots.style import GREY, NOTE, SMALL, TEXT, TWO_COLUMNS
-from graphbandits.results import Results
+from graphbandits.simulation.results import Results
 
 #: What to count: plays of the best arm of each trial, the second best, ..., or of each arm.
 BY = ("rank", "arm")
@@ -147,19 +148,19 @@ def _bars(
         ink = style.ink_on(colour)
         axes.bar_label(bars, words, label_type="center", color=ink, fontsize=NOTE)
         left = left + part
-    _canvas.rows(axes, names, 24.0 * width)
+    style.rows(axes, names, 24.0 * width)
     axes.set_xlim(0.0, 1.0)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %"))
     said = style.wrap("share of plays, by true rank of the arm in its trial", 45.0 * width, TEXT)
     axes.set_xlabel(said, fontsize=TEXT)
-    _canvas.heading(figure, title)
+    style.heading(figure, title)
     trials = style.trials_text(len(results[name].final) for name in names)
-    _canvas.note(figure, f"rank 1: the arm with the largest true mean in its trial; {trials}")
+    style.note(figure, f"rank 1: the arm with the largest true mean in its trial; {trials}")
     spans = [
         f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in zip(starts, ends, strict=True)
     ]
-    columns = min(len(spans), 8 if width > _canvas.BESIDE else 5)
-    _canvas.legend_below(figure, handles, spans, "true rank", ncols=columns, handlelength=1.2)
+    columns = min(len(spans), 8 if width > style.BESIDE else 5)
+    style.legend_below(figure, handles, spans, "true rank", ncols=columns, handlelength=1.2)
     return figure
 
 
@@ -180,10 +181,8 @@ def _on_graph(
     # a stable order: the most played first, and of equals the first
     order = np.argsort(-shares.sum(axis=0), kind="stable")
     arms = np.sort(order[:DRAWN])
-    matrix = (
-        _graph_layout.among(fixed.feedback, arms) if fixed else np.zeros((len(arms), len(arms)))
-    )
-    places = _graph_layout.layout(matrix)
+    matrix = graph_layout.among(fixed.feedback, arms) if fixed else np.zeros((len(arms), len(arms)))
+    places = graph_layout.layout(matrix)
     most = float(shares[:, arms].max())
 
     columns = len(names) if len(names) < 4 else min(4, math.ceil(math.sqrt(len(names))))
@@ -205,12 +204,12 @@ def _on_graph(
     bar.locator = MaxNLocator(5)
     bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
     bar.outline.set_linewidth(0.5)
-    _canvas.heading(figure, title)
+    style.heading(figure, title)
     said = "area and colour of a node: its share of the plays; " + _most_played(shares, arms)
     said += "by arm: the true ranks are not recorded; " if unranked else ""
     said += "" if fixed else "no fixed graph: arms on a circle, no edges; "
-    _canvas.note(figure, said + style.trials_text(len(results[name].final) for name in names))
-    _graph_layout.probability_legend(figure, matrix)
+    style.note(figure, said + style.trials_text(len(results[name].final) for name in names))
+    graph_layout.probability_legend(figure, matrix)
     named = np.flatnonzero(np.isin(arms, order[:NAMED]))
     named = named[np.argsort(-shares[:, arms[named]].sum(axis=0), kind="stable")]
     _name_nodes(figure, results.arms, arms, shares, named, drawn)
@@ -238,7 +237,7 @@ def _fixed_graph(results: Results, graph: GraphLike | None) -> Fixed | None:
 
 def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: float) -> Drawn:
     """Draw edges, a small ring for every arm, and discs with the area of its share."""
-    largest = _graph_layout.largest_radius(places)
+    largest = graph_layout.largest_radius(places)
     radii = largest * np.sqrt(share / most)
     ring = np.full(len(share), 0.18 * largest)
     reach = np.maximum(radii, ring) + 0.02 * largest
@@ -250,8 +249,8 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
     drawn.add_edges(np.arange(count), paint, thin, zorder=1.0, gid="edges")
     drawn.add_heads(paint)
     rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": "white"}
-    _graph_layout.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
-    discs = _graph_layout.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
+    graph_layout.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
+    discs = graph_layout.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
     discs.set_array(share)
     discs.set_cmap(colormaps[COLOUR_MAP])
     discs.set_clim(0.0, most)
@@ -284,16 +283,14 @@ def _name_nodes(
         if not room and any(len(names[arm]) > 4 for arm in shown):
             key = [f"{arm + 1}  {style.one_line(names[arm])}" for arm in np.sort(shown)]
             blank = [Line2D([], [], linestyle="none") for _ in key]
-            _canvas.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
+            style.legend_below(figure, blank, key, "arms", handlelength=0.0, handletextpad=0.0)
             names = tuple(str(arm + 1) for arm in range(len(names)))
         figure.draw_without_rendering()  # fixes the size of the panels
         texts = [
             [_label(names[arm], share[arm], size, room, with_share) for arm in shown]
             for share in shares
         ]
-        boxes = np.array(
-            [[_graph_layout.text_box(text, size) for text in panel] for panel in texts]
-        )
+        boxes = np.array([[graph_layout.text_box(text, size) for text in panel] for panel in texts])
         found = []
         for box, panel in zip(boxes, drawn, strict=True):
             panel.fit(boxes.max(axis=(0, 1)))

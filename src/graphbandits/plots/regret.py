@@ -18,7 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.plots import _canvas, style
+from graphbandits.plots import style
 from graphbandits.plots.style import (
     GREY,
     NOTE,
@@ -30,7 +30,7 @@ from graphbandits.plots.style import (
     percent,
     wrap,
 )
-from graphbandits.results import Results
+from graphbandits.simulation.results import Results
 from graphbandits.theory import Bound
 
 BANDS = ("interval", "quantiles", "none")
@@ -104,13 +104,13 @@ def regret_figure(
     """
     style.check_word(band, "band", BANDS)
     for word, what in ((scale, "scale"), (yscale, "yscale")):
-        style.check_word(word, what, _canvas.SCALES)
+        style.check_word(word, what, style.SCALES)
     ranking = results.ranking()
     ends = [results.interval(name, confidence) for name in ranking]  # checks the confidence
     halves = [(high - low) / 2.0 for low, high in ends]
     lines = _lines_of(bounds, results)
-    lower = _enlarged(_canvas.final_means(results), lines) if yscale == "linear" else []
-    figure, panels = _canvas.panels_for(lower, width)
+    lower = _enlarged(style.final_means(results), lines) if yscale == "linear" else []
+    figure, panels = style.panels_for(lower, width)
     bands = {name: (results[name].mean,) * 2 for name in ranking}
     if band != "none":
         bands = {name: results.band(name, band, confidence, levels) for name in ranking}
@@ -119,25 +119,25 @@ def regret_figure(
         handles = _curves(axes, results, bands, scale, looks, band != "none")
     _draw_bounds(panels[0], lines)
     means = np.concatenate([results[name].mean for name in ranking])
-    _canvas.regret_axis(panels[0], "y", yscale, means)
+    style.regret_axis(panels[0], "y", yscale, means)
     panels[-1].set_xlabel("round", fontsize=TEXT)
     panels[0].set_ylabel("mean cumulative regret", fontsize=TEXT)
     reached = np.array([[*bands[name], results[name].mean] for name in lower])
-    shade = _canvas.enlarge(panels, reached) if lower else ""
+    shade = style.enlarge(panels, reached) if lower else ""
     if lower and lines:
         panels[0].set_title("all policies and bounds", fontsize=SMALL, loc="left")
         if len(lower) == len(ranking):
             panels[1].set_title("all policies, enlarged", fontsize=SMALL, loc="left")
-    _canvas.heading(figure, title)
+    style.heading(figure, title)
     counts = [len(results[name].final) for name in ranking]
-    marks, footnotes = _canvas.marked(results.notes)
+    marks, footnotes = style.marked(results.notes)
     said = _band_text(band if max(counts) > 1 else "none", confidence, levels)
     said = shade + _bounds_text(lines, results) + said + style.trials_text(counts)
-    _canvas.note(figure, said, footnotes)
+    style.note(figure, said, footnotes)
     spans = bands if band == "quantiles" else {}
     what, numbers = _final_numbers(results, halves, confidence, spans, levels)
     labels = [f"{n}{marks.get(n, '')}  {text}" for n, text in zip(ranking, numbers, strict=True)]
-    _canvas.legend_below(figure, [handles[name] for name in ranking], labels, what)
+    style.legend_below(figure, [handles[name] for name in ranking], labels, what)
     _label_bounds(panels[0], lines)
     return figure
 
@@ -168,12 +168,12 @@ def _curves(
     if scale == "linear":
         axes.set_xlim(0.0, last)
         # their numbers have room
-        steps = min(10, round(1.5 * _canvas.panel_width(axes)))
+        steps = min(10, round(1.5 * style.panel_width(axes)))
         axes.xaxis.set_major_locator(MaxNLocator(steps, integer=True))
     else:
-        _canvas.set_scale(axes, "x", scale, rounds)
+        style.set_scale(axes, "x", scale, rounds)
         axes.set_xlim(first if scale == "log" else 0.0, last if last > first else 10.0 * first)
-    _canvas.tidy(axes)
+    style.tidy(axes)
     return lines
 
 
@@ -242,9 +242,9 @@ def _looks_like(first: Bound, second: Bound) -> bool:
 
 def _enlarged(means: Mapping[str, float], lines: Lines) -> list[str]:
     """Select the policies of the second panel: those of least regret, or all below the bounds."""
-    alone = _canvas.near_ground(means)
+    alone = style.near_ground(means)
     top = max((group[0].final for group in lines.values()), default=0.0)
-    if alone or not 0.0 < _canvas.TOGETHER * max(means.values()) < top:
+    if alone or not 0.0 < style.TOGETHER * max(means.values()) < top:
         return alone
     return sorted(means, key=lambda name: means[name])
 
@@ -343,17 +343,17 @@ def sweep_figure(
     'r'
     """
     ordered = in_order(sweep, scale)
-    style.check_word(yscale, "yscale", _canvas.SCALES)
+    style.check_word(yscale, "yscale", style.SCALES)
     keys, runs = list(ordered), list(ordered.values())
     names = list(dict.fromkeys(name for run in runs for name in run.policies))
     points = {name: _points(runs, name, confidence) for name in names}
     # the largest of each policy: an enlargement shows all of its points
-    lower = _canvas.near_ground(
+    lower = style.near_ground(
         {name: float(np.nanmax(mean)) for name, (mean, _, _) in points.items()}
     )
     # two lines alone would hide the others
     lower = lower if len(lower) > 2 and yscale == "linear" else []
-    figure, panels = _canvas.panels_for(lower, width)
+    figure, panels = style.panels_for(lower, width)
     looks = style.looks((*order, *names))
     for axes in panels:
         _axis_of_values(axes, keys, scale)
@@ -364,18 +364,18 @@ def sweep_figure(
     what = f"mean regret after round {ends.pop()}" if len(ends) == 1 else "mean final regret"
     panels[0].set_ylabel(what, fontsize=TEXT)
     means = np.concatenate([mean for mean, _, _ in points.values()])
-    _canvas.regret_axis(panels[0], "y", yscale, means)
+    style.regret_axis(panels[0], "y", yscale, means)
     reached = np.array([points[name] for name in lower])
-    shade = _canvas.enlarge(panels, reached) if lower else ""
-    _canvas.heading(figure, title)
+    shade = style.enlarge(panels, reached) if lower else ""
+    style.heading(figure, title)
     counts = [len(result.final) for run in runs for result in run.policies.values()]
     bars_text = f"bars: {percent(confidence)} interval of the mean; " if max(counts) > 1 else ""
-    marks, footnotes = _canvas.marked(sweep_notes(ordered))
+    marks, footnotes = style.marked(sweep_notes(ordered))
     said = f"{shade}{bars_text}{style.trials_text(counts)} at each value"
-    _canvas.note(figure, said, footnotes)
+    style.note(figure, said, footnotes)
     ranked = sorted(names, key=lambda name: _last(points[name][0]))
     labels = [f"{name}{marks.get(name, '')}" for name in ranked]
-    _canvas.legend_below(figure, [handles[name] for name in ranked], labels)
+    style.legend_below(figure, [handles[name] for name in ranked], labels)
     return figure
 
 
@@ -416,11 +416,11 @@ def _places(keys: Sequence[float | str]) -> Floats:
 def _axis_of_values(axes: Axes, keys: Sequence[Any], scale: str) -> None:
     """The axis of numbers, with ticks where they are whole or few, or that of texts."""
     numeric = not isinstance(keys[0], str)
-    _canvas.tidy(axes, "both" if numeric else "y")
+    style.tidy(axes, "both" if numeric else "y")
     if not numeric:
         _categories(axes, keys)
     elif scale != "linear":
-        _canvas.set_scale(axes, "x", scale, _places(keys))
+        style.set_scale(axes, "x", scale, _places(keys))
         axes.autoscale(axis="x")
         if len(keys) <= TICKS:
             axes.set_xticks(_places(keys), [f"{value:g}" for value in keys])
@@ -431,7 +431,7 @@ def _axis_of_values(axes: Axes, keys: Sequence[Any], scale: str) -> None:
 
 def _categories(axes: Axes, keys: Sequence[str]) -> None:
     """Texts below the axis: in lines where they fit, else slanted."""
-    room = 60.0 * _canvas.panel_width(axes) / len(keys)
+    room = 60.0 * style.panel_width(axes) / len(keys)
     longest = max(style.text_width(word, SMALL) for key in keys for word in key.split())
     axes.set_xlim(-0.5, len(keys) - 0.5)
     fits = longest <= 0.92 * room
@@ -456,7 +456,7 @@ def in_order(
     >>> list(in_order({2: results, 1: results})), list(in_order({"b": results, "a": results}))
     ([1, 2], ['b', 'a'])
     """
-    style.check_word(scale, "scale", _canvas.SCALES)
+    style.check_word(scale, "scale", style.SCALES)
     values: dict[Any, Results] = dict(sweep) if isinstance(sweep, Mapping) else {}
     return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
 

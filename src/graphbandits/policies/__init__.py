@@ -5,14 +5,7 @@ A module of this package registers its policy when it is imported; see
 """
 
 from graphbandits._types import Floats, State
-from graphbandits.policies.base import (
-    Event,
-    Needs,
-    Policy,
-    Problem,
-    View,
-    as_policy,
-)
+from graphbandits.policies.base import Event, Needs, Policy, Problem, View, as_policy
 from graphbandits.policies.bayesian import (
     Bayesian,
     GainPolicy,

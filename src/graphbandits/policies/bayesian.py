@@ -8,20 +8,18 @@ from typing import Any, ClassVar, Self
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
-from graphbandits.gains import joint_gain
-from graphbandits.gains.joint import check_outcomes
-from graphbandits.policies.base import Event, Needs, Problem, View
-from graphbandits.policies.incremental import learns_outcomes, selects
+from graphbandits.policies.base import Event, Needs, Problem, View, learns_outcomes, selects
 from graphbandits.posteriors import Observations
-from graphbandits.posteriors._capabilities import (
+from graphbandits.posteriors.base import (
     check_variance,
+    check_weights,
     variance_form,
     without_information,
 )
-from graphbandits.posteriors.base import check_weights
-from graphbandits.posteriors.discounting import with_time
+from graphbandits.posteriors.updates import with_time
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
+from graphbandits.rules.gains import check_outcomes, joint_gain
 
 #: (alpha, delta, h, gain) -> pi; see :mod:`graphbandits.rules`.
 Rule = Callable[[Floats, Floats, Floats, Floats], Floats]
@@ -238,7 +236,7 @@ class GainPolicy(Bayesian):
     ----------
     gain : {"bound", "joint"}
         "bound" is G h. "joint" is the exact information gain g >= G h of all observations of a
-        play together; see :func:`graphbandits.gains.joint_gain`.
+        play together; see :func:`graphbandits.rules.gains.joint_gain`.
     """
 
     gain: str = "bound"

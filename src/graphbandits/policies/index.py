@@ -7,12 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphbandits._types import Floats, State
-from graphbandits.policies._count_kernels import add_counts
-from graphbandits.policies.base import Event, Needs, Problem, View, check_range
-from graphbandits.policies.incremental import learns_outcomes, selects
+from graphbandits.policies._policy_kernels import add_counts
+from graphbandits.policies.base import (
+    Event,
+    Needs,
+    Problem,
+    View,
+    check_range,
+    learns_outcomes,
+    selects,
+)
 from graphbandits.posteriors import Observations
-from graphbandits.posteriors.base import check_weights
-from graphbandits.posteriors.support import reward_support
+from graphbandits.posteriors.base import check_weights, reward_support
 from graphbandits.rng import Keys
 
 #: Upper limit of the number of observations of an arm in a saved state, which includes weights.
@@ -53,7 +59,7 @@ class CountPolicy:
     """Base class of policies whose state is the count and the total reward of each arm.
 
     A subclass defines ``propose``. An observation of weight w counts as w observations. With
-    :class:`~graphbandits.policies.scaled_rewards.ScaledRewards` as another base class, totals are
+    :class:`~graphbandits.policies.wrappers.ScaledRewards` as another base class, totals are
     those of the scaled rewards.
     """
 

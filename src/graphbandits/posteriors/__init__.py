@@ -1,6 +1,9 @@
 """Posteriors: priors of the arms, updates by observations, and statistics of the best arm."""
 
 from graphbandits.posteriors.base import (
+    BINARY,
+    COUNT,
+    REAL,
     Arm,
     Belief,
     Beliefs,
@@ -9,23 +12,17 @@ from graphbandits.posteriors.base import (
     Ordered,
     Posterior,
     StateChecked,
-)
-from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
-from graphbandits.posteriors.beta_interval import BetaInterval
-from graphbandits.posteriors.dirichlet import Dirichlet
-from graphbandits.posteriors.discounting import discounted, is_discounted
-from graphbandits.posteriors.gamma_poisson import GammaPoisson
-from graphbandits.posteriors.normal import Normal
-from graphbandits.posteriors.normal_inverse_gamma import NormalInverseGamma
-from graphbandits.posteriors.support import (
-    BINARY,
-    COUNT,
-    REAL,
     Support,
     interval,
     reward_support,
     values,
 )
+from graphbandits.posteriors.beta_bernoulli import BetaBernoulli
+from graphbandits.posteriors.beta_interval import BetaInterval
+from graphbandits.posteriors.dirichlet import Dirichlet
+from graphbandits.posteriors.gamma_poisson import GammaPoisson
+from graphbandits.posteriors.normal import Normal, NormalInverseGamma
+from graphbandits.posteriors.updates import discounted, is_discounted
 
 __all__ = [
     "BINARY",

@@ -4,13 +4,13 @@ With the density f_i and the distribution function F_i of arm i, all statistics 
 integrals of f_i, f_i f_j and products of the other F_k. The computation has five parts:
 
 - Grouping: only distinct posteriors that can be best are used
-  (:mod:`graphbandits.posteriors._group_kernels`).
+  (:mod:`graphbandits.posteriors._pair_kernels`).
 - Panels: on the logit axis every Beta density is smooth
-  (:mod:`graphbandits.posteriors._shape_kernels`). Panels of Gauss-Legendre nodes cover the interval
-  that contains the best arm, with widths that depend on the posteriors
-  (:mod:`graphbandits.posteriors._panel_kernels`).
+  (:mod:`graphbandits.posteriors._quadrature_kernels`). Panels of Gauss-Legendre nodes cover the
+  interval that contains the best arm, with widths that depend on the posteriors
+  (:mod:`graphbandits.posteriors._quadrature_kernels`).
 - Distribution functions: running integrals of the densities at the nodes
-  (:mod:`graphbandits.posteriors._distribution_kernels`).
+  (:mod:`graphbandits.posteriors._quadrature_kernels`).
 - Integrals of positive functions for regrets and divergences, without cancellation
   (:mod:`graphbandits.posteriors._pair_kernels`).
 - Check: the probabilities of being best must add up to 1; otherwise the panels are halved. (The sum
@@ -29,45 +29,41 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats, Ints
-from graphbandits.posteriors._distribution_kernels import (
-    accumulate,
-    fill_density,
-    fold_in,
-    lower_tail,
-)
-from graphbandits.posteriors._group_kernels import group_arms
 from graphbandits.posteriors._pair_kernels import (
     AT_ONCE,
     FEW_DISTINCT,
     fill_gains,
     fold_equals,
+    group_arms,
     inner,
 )
-from graphbandits.posteriors._panel_kernels import (
-    DU,
-    DX,
-    MOST_PANELS,
-    NODE_ROWS,
-    NODES,
-    count_panels,
-    fill_nodes,
-    find_low,
-    place_panels,
-)
-from graphbandits.posteriors._shape_kernels import (
+from graphbandits.posteriors._quadrature_kernels import (
     BELOW,
     CENTRE,
     COUNT,
+    DU,
+    DX,
     END,
     LANES,
+    MOST_PANELS,
+    NODE_ROWS,
+    NODES,
     ROWS,
     SIZE,
     TOP,
     A,
     B,
     Setting,
+    accumulate,
+    count_panels,
+    fill_density,
+    fill_nodes,
+    find_low,
+    fold_in,
     level_at,
+    lower_tail,
     pad,
+    place_panels,
     set_places,
     set_shapes,
 )

@@ -37,7 +37,7 @@ import numpy as np
 
 from graphbandits._jit import kernel
 from graphbandits._types import Floats
-from graphbandits.posteriors._math_kernels import exp_lane, log1p_lane
+from graphbandits.posteriors._quadrature_kernels import exp_lane, log1p_lane
 
 #: Number of nodes of the contour per loop.
 CHUNK = 16

@@ -47,11 +47,23 @@ from graphbandits.posteriors._beta_kernels import (
     make_space,
     with_reach,
 )
-from graphbandits.posteriors._group_kernels import group_arms
-from graphbandits.posteriors._math_kernels import bernoulli_kl
-from graphbandits.posteriors._pair_kernels import INSIDE, TINY, fill_row, fill_two_rows, inner
-from graphbandits.posteriors._panel_kernels import NODES
-from graphbandits.posteriors._shape_kernels import COUNT, SIZE, A, B, Setting
+from graphbandits.posteriors._pair_kernels import (
+    INSIDE,
+    TINY,
+    fill_row,
+    fill_two_rows,
+    group_arms,
+    inner,
+)
+from graphbandits.posteriors._quadrature_kernels import (
+    COUNT,
+    NODES,
+    SIZE,
+    A,
+    B,
+    Setting,
+    bernoulli_kl,
+)
 
 #: Largest number of chosen functions.
 MOST_RANK = 12

@@ -25,7 +25,7 @@ import numpy as np
 
 from graphbandits._jit import REDUCTIONS, kernel
 from graphbandits._types import Floats, Ints
-from graphbandits.posteriors._arm_kernels import (
+from graphbandits.posteriors._family_kernels import (
     BELOW,
     CENTRE,
     COUNT,
@@ -33,24 +33,26 @@ from graphbandits.posteriors._arm_kernels import (
     NARROW,
     SPREAD,
     START,
-)
-from graphbandits.posteriors._distribution_kernels import accumulate
-from graphbandits.posteriors._family_kernels import (
     are_counts,
     fill_densities,
     fill_ratios,
     has_after,
     list_outcomes,
+    lower_nodes,
     outcome_ends,
     outcome_scale,
     set_after,
     shape_at,
 )
-from graphbandits.posteriors._marginal_panel_kernels import lower_nodes
-from graphbandits.posteriors._math_kernels import phi
 from graphbandits.posteriors._pair_kernels import INSIDE, TINY, inner
-from graphbandits.posteriors._panel_kernels import NODE, NODES, WEIGHT
-from graphbandits.posteriors._shape_kernels import Setting
+from graphbandits.posteriors._quadrature_kernels import (
+    NODE,
+    NODES,
+    WEIGHT,
+    Setting,
+    accumulate,
+    phi,
+)
 
 #: Outcomes per product of matrices.
 BATCH = 16

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import lru_cache, partial
+from numbers import Real
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, nearest, short_repr
-from graphbandits.registry import name_of
+from graphbandits.errors import InputError, check_bool, nearest, short_repr
+from graphbandits.registry import name_of, parameters_given
 from graphbandits.rng import Stream
 
 
@@ -216,7 +222,7 @@ class Posterior(Protocol):
         All outcomes of the model, whose likelihoods add up to 1; None if there are infinitely many.
         Updates may accept more ``rewards``, such as those between two outcomes.
     rewards : Support, optional
-        Rewards of the model (:mod:`graphbandits.posteriors.support`). Without it they are the
+        Rewards of the model (:mod:`graphbandits.posteriors.base`). Without it they are the
         listed ``outcomes``, or all real numbers.
     weighted : bool, optional
         Whether :meth:`update` uses ``Observations.weight``. Without it, weights other than 1 are
@@ -227,7 +233,7 @@ class Posterior(Protocol):
     discount, half_life : float, optional
         If ``discount`` is below 1 or ``half_life`` is not None, :meth:`update` discounts old
         observations by ``Observations.time``, and a method ``discounted(state, now)`` returns the
-        state at a time (:mod:`graphbandits.posteriors.discounting`).
+        state at a time (:mod:`graphbandits.posteriors.updates`).
     """
 
     support: ClassVar[tuple[float, float]]
@@ -454,3 +460,450 @@ class StateChecked(Protocol):
         InputError
             If it is not.
         """
+
+
+@dataclass(frozen=True)
+class Support:
+    """A set of rewards: listed values, an interval, counts, or all real numbers.
+
+    Use :data:`BINARY`, :data:`COUNT`, :data:`REAL`, :func:`interval` and :func:`values` to create
+    one.
+
+    Parameters
+    ----------
+    low, high : float
+        Smallest and largest reward; infinite if there is none.
+    listed : tuple of float, optional
+        All rewards, in increasing order, if they can be listed.
+    integer : bool
+        Whether rewards are integers.
+
+    Examples
+    --------
+    >>> str(interval(0, 5)), str(values(1, 2, 5)), interval(0, 5).includes(BINARY)
+    ('interval(0, 5)', 'values(1, 2, 5)', True)
+    """
+
+    low: float
+    high: float
+    listed: tuple[float, ...] | None = None
+    integer: bool = False
+
+    def __str__(self) -> str:
+        if self.listed is not None:
+            binary = self.listed == (0.0, 1.0)
+            return "binary" if binary else f"values({', '.join(f'{x:g}' for x in self.listed)})"
+        if self.integer:
+            return "count"
+        return f"interval({self.low:g}, {self.high:g})" if self.bounded else "real"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a smallest and a largest reward."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def description(self) -> str:
+        """The rewards in words, for messages."""
+        if self.listed is not None:
+            *most, last = (f"{x:g}" for x in self.listed)
+            return f"{', '.join(most)} or {last}" if most else last
+        if self.integer:
+            return "a whole number of at least 0"
+        if self.bounded:
+            return f"a number in [{self.low:g}, {self.high:g}]"
+        return "a finite number"
+
+    def contains(self, rewards: Floats) -> NDArray[np.bool_]:
+        """Return for each number whether it is a reward of this support.
+
+        Parameters
+        ----------
+        rewards : ndarray of float
+            Numbers.
+
+        Returns
+        -------
+        ndarray of bool
+            False for NaN and infinite numbers.
+
+        Examples
+        --------
+        >>> COUNT.contains(np.array([0.0, 1.5, -1.0, np.nan])).tolist()
+        [True, False, False, False]
+        """
+        if self.listed is not None:
+            return np.isin(rewards, self.listed)
+        inside = np.isfinite(rewards) & (rewards >= self.low) & (rewards <= self.high)
+        return inside & (rewards == np.rint(rewards)) if self.integer else inside
+
+    def includes(self, other: Support) -> bool:
+        """Return whether every reward of another support is in this one.
+
+        Parameters
+        ----------
+        other : Support
+            The other support.
+
+        Returns
+        -------
+        bool
+            Whether the other support is a subset.
+        """
+        if other.listed is not None:
+            return bool(self.contains(np.array(other.listed)).all())
+        if self.listed is not None or (self.integer and not other.integer):
+            return False
+        return self.low <= other.low and other.high <= self.high
+
+    def check(self, reward: object) -> float:
+        """Return a reward given by a user as a float.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+
+        Returns
+        -------
+        float
+            The reward.
+
+        Raises
+        ------
+        InputError
+            If it is not a number of this support.
+        """
+        # NumPy registers timedelta64 as an integer; Decimal and NumPy's bool are not Real
+        number = isinstance(reward, Real | Decimal | np.bool_)
+        if number and not isinstance(reward, np.timedelta64):
+            try:
+                found = float(reward)  # type: ignore[arg-type]
+            except (ArithmeticError, ValueError):  # a signalling NaN of decimal, or a huge integer
+                found = math.nan
+            if self.contains(np.array(found)) and _equal(found, reward):
+                return found
+        raise InputError(f"a reward must be {self.description}, not {short_repr(reward)}")
+
+
+def _equal(number: float, given: Any) -> bool:
+    """Return whether a float is the given number, up to rounding of the given number to a float."""
+    return bool(number == given) or not isinstance(given, int)
+
+
+#: The rewards 0 and 1.
+BINARY = Support(0.0, 1.0, (0.0, 1.0), True)
+#: The rewards 0, 1, 2, ...
+COUNT = Support(0.0, math.inf, integer=True)
+#: All real numbers.
+REAL = Support(-math.inf, math.inf)
+
+
+def interval(low: float, high: float) -> Support:
+    """Return the support of rewards between two numbers.
+
+    Parameters
+    ----------
+    low, high : float
+        Smallest and largest reward, finite, low < high.
+
+    Returns
+    -------
+    Support
+        The support.
+
+    Examples
+    --------
+    >>> interval(0, 5).contains(np.array([0.0, 5.0, 5.1])).tolist()
+    [True, True, False]
+    """
+    ends = [end for end in (low, high) if not isinstance(end, bool) and isinstance(end, Real)]
+    if len(ends) < 2 or not -math.inf < low < high < math.inf:
+        raise InputError(
+            f"an interval needs two finite numbers low < high, not {short_repr((low, high))}"
+        )
+    return Support(float(low), float(high))
+
+
+def values(*listed: float) -> Support:
+    """Return the support of listed rewards.
+
+    Parameters
+    ----------
+    *listed : float
+        All rewards: one or more different finite numbers.
+
+    Returns
+    -------
+    Support
+        The support.
+
+    Examples
+    --------
+    >>> values(0, 1) == BINARY, values(5, 1, 3).listed
+    (True, (1.0, 3.0, 5.0))
+    """
+    numbers = [x for x in listed if isinstance(x, Real) and not isinstance(x, bool)]
+    found = tuple(sorted({float(x) for x in numbers}))
+    if not found or len(found) < len(listed) or not all(map(math.isfinite, found)):
+        raise InputError(
+            f"listed rewards must be different finite numbers, not {short_repr(listed)}"
+        )
+    return Support(found[0], found[-1], found, all(x == round(x) and x >= 0.0 for x in found))
+
+
+def reward_support(model: object) -> Support:
+    """Return the rewards of a posterior or a world.
+
+    A class without the attribute ``rewards`` has the listed rewards of its attribute ``outcomes``,
+    if there is one, else real rewards. A world without ``rewards`` has those of its prior.
+
+    Parameters
+    ----------
+    model : Posterior or World
+        The model.
+
+    Returns
+    -------
+    Support
+        Its rewards.
+
+    Raises
+    ------
+    InputError
+        If ``rewards`` is not a support.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> str(reward_support(BetaBernoulli.of(2)))
+    'binary'
+    """
+    found: Any = getattr(model, "rewards", None)
+    if found is None and hasattr(model, "prior"):
+        return reward_support(model.prior)
+    if found is None:
+        listed = getattr(model, "outcomes", None)
+        return REAL if listed is None or callable(listed) else values(*listed)
+    if not isinstance(found, Support):
+        raise InputError(
+            f"{type(model).__name__}: rewards must be a support such as REAL or interval(0, 1), "
+            f"not {short_repr(found)}"
+        )
+    return found
+
+
+def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
+    """Return the posterior with an accuracy setting; unchanged if ``accuracy`` is None.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> with_accuracy(BetaBernoulli.of(arms=2), "strict").accuracy
+    'strict'
+    """
+    if accuracy is None:
+        return posterior
+    given: Any = posterior
+    if not _has_accuracy(posterior):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no accuracy settings: remove "
+            f"accuracy={accuracy!r}"
+        )
+    return cast(Posterior, dataclasses.replace(given, accuracy=accuracy))
+
+
+def select_arms(posterior: Posterior, index: Sequence[int] | Ints) -> Posterior:
+    """Return the prior of some arms: arm i is ``index[i]``, and an arm may be repeated.
+
+    The arrays among the parameters of a posterior have one entry per arm; all other parameters are
+    those of all arms.
+
+    Raises
+    ------
+    InputError
+        If the posterior is not a dataclass, or one of its arrays does not have one entry per arm.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> select_arms(BetaBernoulli.of(3, a=[1.0, 2.0, 3.0]), [2, 0, 0, 1]).a
+    array([3., 1., 1., 2.])
+    """
+    given: Any = posterior
+    fields: dict[str, Any] = parameters_given(given) if dataclasses.is_dataclass(given) else {}
+    by_arm = {name: v for name, v in fields.items() if isinstance(v, np.ndarray) and v.ndim}
+    if by_arm and all(len(values) == posterior.arms for values in by_arm.values()):
+        chosen = {name: values[np.asarray(index)] for name, values in by_arm.items()}
+        made = cast(Posterior, replace(given, **chosen))
+        if made.arms == len(index):
+            return made
+    raise InputError(
+        f"the arms of the posterior '{name_of(posterior)}' cannot be selected: it must be a "
+        "dataclass whose arrays have one entry per arm"
+    )
+
+
+def strictest(posterior: Posterior) -> Posterior:
+    """Return the posterior with the accuracy "strict"; unchanged if it has no such setting.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> strictest(BetaBernoulli.of(arms=2)).accuracy
+    'strict'
+    """
+    return with_accuracy(posterior, "strict" if _has_accuracy(posterior) else None)
+
+
+def compute_beliefs(
+    posterior: Posterior, state: State, accuracy: str | None, estimate: bool
+) -> Beliefs:
+    """Compute the beliefs with an accuracy setting and, on request, an error estimate."""
+    precise: Any = with_accuracy(posterior, accuracy)
+    if not check_bool(estimate, "estimate"):
+        return cast(Beliefs, precise.beliefs(state))
+    if "estimate" not in _options_of(precise.beliefs):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' does not estimate its error: remove "
+            "estimate=True"
+        )
+    return cast(Beliefs, precise.beliefs(state, estimate=True))
+
+
+def _has_accuracy(posterior: Posterior) -> bool:
+    given: Any = posterior
+    fields = dataclasses.fields(given) if dataclasses.is_dataclass(given) else ()
+    return "accuracy" in {field.name for field in fields}
+
+
+def has_variance(posterior: Posterior) -> bool:
+    """Return whether the posterior can compute the variance form v."""
+    return "variance" in _options_of(posterior.beliefs)
+
+
+def _options_of(method: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of the arguments of a method."""
+    return _arguments(getattr(method, "__func__", method))
+
+
+@lru_cache(maxsize=128)
+def _arguments(function: Callable[..., Any]) -> frozenset[str]:
+    # inspecting a function takes longer than a decision
+    return frozenset(inspect.signature(function).parameters)
+
+
+def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
+    """Return the method ``beliefs``, without the computation of h if the posterior can omit it.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2)  # computes h together with alpha
+    >>> without_information(posterior)(posterior.init(trials=1)).alpha
+    array([[0.5, 0.5]])
+    """
+    able: Any = posterior
+    if "information" in _options_of(able.beliefs):
+        return partial(able.beliefs, information=False)
+    return posterior.beliefs
+
+
+def check_variance(posterior: Posterior) -> None:
+    """Raise InputError if a posterior cannot compute the variance form v."""
+    if not has_variance(posterior):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no variance form v, which this policy "
+            "uses: add an argument 'variance' to its method beliefs, or use a policy based on h"
+        )
+
+
+def variance_form(posterior: Posterior, state: State) -> tuple[Beliefs, Floats]:
+    """Compute the beliefs and the variance form v, without h if the posterior can omit it.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> variance_form(posterior, posterior.init(trials=1))[1]
+    array([[0.02777778, 0.02777778]])
+    """
+    found = without_information(posterior)(state, variance=True)
+    return found, cast(Floats, found.v)
+
+
+def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float, float]:
+    """Return the average and the weight of several outcomes given as (total, count).
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check_evidence(BetaBernoulli.of(arms=2), (3, 10))
+    (0.3, 10.0)
+    """
+    if not getattr(posterior, "weighted", False):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' takes single rewards, not "
+            f"{short_repr(given)}: report each outcome in a decision of its own"
+        )
+    support = reward_support(posterior)
+    try:
+        total, count = (REAL.check(one) for one in given)
+    except (InputError, ValueError):
+        total = count = math.nan
+    whole = not support.integer or total == np.rint(total)
+    whole = whole and (support != BINARY or count == np.rint(count))
+    average = total / count if count > 0.0 else math.nan
+    inside = math.isfinite(average) and support.low <= average <= support.high
+    if not (whole and inside):
+        kinds = {
+            BINARY: "whole numbers (successes, trials), at least one trial, successes <= trials",
+            COUNT: "(events, exposure), a whole number of events and an exposure above 0",
+        }
+        allowed = kinds.get(support, "(total, count) of rewards, with a count above 0")
+        raise InputError(
+            f"a reward must be {support.description}, or several outcomes as {allowed}; not "
+            f"{short_repr(given)}"
+        )
+    return average, count
+
+
+def expect_outcomes(posterior: Posterior, state: State, arm: Ints, weight: Floats) -> State:
+    """Add expected outcomes to the state of one trial: the means stay, and the spread shrinks.
+
+    ``weight`` has the expected number of outcomes of each arm. A posterior that takes single
+    rewards has a method ``expect(state, arm, weight)``.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli.of(arms=2, a=3, b=1)
+    >>> expect_outcomes(posterior, posterior.init(trials=1), np.array([1]), np.array([2.0]))
+    {'a': array([[3. , 4.5]]), 'b': array([[1. , 1.5]])}
+    """
+    able: Any = posterior
+    if hasattr(able, "expect"):
+        return cast(State, able.expect(state, arm, weight))
+    if not getattr(posterior, "weighted", False):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' cannot count outcomes by their expectation: use "
+            "pending='ignore', or give it a method expect(state, arm, weight)"
+        )
+    mean = posterior.mean(state)[0, arm]
+    return posterior.update(state, Observations(np.zeros_like(arm), arm, mean, weight))
+
+
+def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:
+    """Draw the next reward of each arm from the predictive distribution, once per trial.
+
+    By default the reward of a mean drawn from the posterior. A posterior whose rewards do not
+    depend on the mean alone has a method ``predict(state, stream)``.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> from graphbandits.rng import Keys
+    >>> posterior = BetaBernoulli.of(arms=2)
+    >>> predict(posterior, posterior.init(trials=3), Stream(Keys(1, trials=3), 1, "example")).shape
+    (3, 2)
+    """
+    able: Any = posterior
+    if hasattr(able, "predict"):
+        return cast(Floats, able.predict(state, stream))
+    theta = posterior.sample(state, replace(stream, purpose=f"{stream.purpose}/theta"))
+    uniform = replace(stream, purpose=f"{stream.purpose}/outcome").uniform(posterior.arms)
+    return posterior.draw_reward(theta, uniform)
+
+
+def keeps_posterior(state: State, posterior: Posterior) -> bool:
+    """Return whether the state of a policy contains the posterior of one trial."""
+    return all(
+        name in state and (state[name].shape, state[name].dtype) == (fresh.shape, fresh.dtype)
+        for name, fresh in posterior.init(trials=1).items()
+    )

@@ -23,13 +23,19 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.posteriors._beta_kernels import MANY_DISTINCT, add_outcomes, beliefs_kernel
-from graphbandits.posteriors._group_kernels import group_arms
-from graphbandits.posteriors._information_kernels import information_kernel
+from graphbandits.posteriors._joint_kernels import information_kernel
 from graphbandits.posteriors._moment_kernels import MOST_PAIRS, many_beliefs_kernel
-from graphbandits.posteriors._shape_kernels import SIMULATION, STRICT
-from graphbandits.posteriors.base import Beliefs, Observations, check_weights, per_arm
-from graphbandits.posteriors.discounting import DiscountedPosterior
-from graphbandits.posteriors.support import BINARY, Support
+from graphbandits.posteriors._pair_kernels import group_arms
+from graphbandits.posteriors._quadrature_kernels import SIMULATION, STRICT
+from graphbandits.posteriors.base import (
+    BINARY,
+    Beliefs,
+    Observations,
+    Support,
+    check_weights,
+    per_arm,
+)
+from graphbandits.posteriors.updates import DiscountedPosterior
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -78,7 +84,7 @@ class BetaBernoulli(DiscountedPosterior):
         Factor in (0, 1] by which the weight of an observation decreases per round.
     half_life : float, optional
         Age at which an observation counts half, in seconds for a live agent and in rounds for a
-        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
 
     Examples
     --------

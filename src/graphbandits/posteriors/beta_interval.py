@@ -15,13 +15,8 @@ from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._beta_kernels import add_outcomes
 from graphbandits.posteriors._update_kernels import add_draws
-from graphbandits.posteriors.base import Beliefs, Observations, per_arm
-from graphbandits.posteriors.beta_bernoulli import (
-    BetaBernoulli,
-    add_shares,
-    check_parameters,
-)
-from graphbandits.posteriors.support import Support, interval
+from graphbandits.posteriors.base import Beliefs, Observations, Support, interval, per_arm
+from graphbandits.posteriors.beta_bernoulli import BetaBernoulli, add_shares, check_parameters
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -65,7 +60,7 @@ class BetaInterval:
         Factor in (0, 1] by which the weight of an observation decreases per round.
     half_life : float, optional
         Age at which an observation counts half, in seconds for a live agent and in rounds for a
-        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
 
     Examples
     --------

@@ -12,18 +12,17 @@ import scipy
 
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer, check_probability, short_repr
-from graphbandits.posteriors._arm_kernels import group_rows
 from graphbandits.posteriors._dirichlet_belief_kernels import (
     dirichlet_beliefs,
     fill_log_densities,
     fill_quantiles,
 )
-from graphbandits.posteriors._marginal import MarginalPosterior
+from graphbandits.posteriors._family_kernels import group_rows
 from graphbandits.posteriors._update_kernels import add_to_values
-from graphbandits.posteriors.base import Observations
+from graphbandits.posteriors.base import Observations, Support
+from graphbandits.posteriors.base import values as listed_values
 from graphbandits.posteriors.beta_bernoulli import check_accuracy
-from graphbandits.posteriors.support import Support
-from graphbandits.posteriors.support import values as listed_values
+from graphbandits.posteriors.one_dimensional import MarginalPosterior
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -61,7 +60,7 @@ class Dirichlet(MarginalPosterior):
         Factor in (0, 1] by which the weight of an observation decreases per round.
     half_life : float, optional
         Age at which an observation counts half, in seconds for a live agent and in rounds for a
-        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
 
     Examples
     --------

@@ -13,10 +13,14 @@ import scipy
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer, check_probability
 from graphbandits.posteriors._family_kernels import GAMMA
-from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior, clipped
 from graphbandits.posteriors._update_kernels import add_to_gamma
-from graphbandits.posteriors.base import Observations, per_arm
-from graphbandits.posteriors.support import COUNT, Support
+from graphbandits.posteriors.base import COUNT, Observations, Support, per_arm
+from graphbandits.posteriors.one_dimensional import (
+    LEAST_UNIFORM,
+    Limits,
+    MarginalPosterior,
+    clipped,
+)
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -51,7 +55,7 @@ class GammaPoisson(MarginalPosterior):
         Factor in (0, 1] by which the weight of an observation decreases per round.
     half_life : float, optional
         Age at which an observation counts half, in seconds for a live agent and in rounds for a
-        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
 
     Examples
     --------

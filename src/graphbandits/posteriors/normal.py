@@ -10,12 +10,17 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy
 
-from graphbandits._types import Floats, State
+from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer, check_positive, check_probability
-from graphbandits.posteriors._family_kernels import NORMAL
-from graphbandits.posteriors._marginal import LEAST_UNIFORM, Limits, MarginalPosterior, clipped
-from graphbandits.posteriors._update_kernels import add_to_normal
+from graphbandits.posteriors._family_kernels import NORMAL, STUDENT
+from graphbandits.posteriors._update_kernels import add_to_normal, add_to_student
 from graphbandits.posteriors.base import Observations, per_arm
+from graphbandits.posteriors.one_dimensional import (
+    LEAST_UNIFORM,
+    Limits,
+    MarginalPosterior,
+    clipped,
+)
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -49,7 +54,7 @@ class Normal(MarginalPosterior):
         Factor in (0, 1] by which the weight of an observation decreases per round.
     half_life : float, optional
         Age at which an observation counts half, in seconds for a live agent and in rounds for a
-        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.discounting`.
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
 
     Examples
     --------
@@ -359,3 +364,454 @@ class Normal(MarginalPosterior):
         """
         found: Floats = theta + self.noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
         return found
+
+
+#: Largest absolute value of a mean, and ranges of the other parameters of a prior and of a state.
+LEAST_COUNT, MOST_COUNT = 1e-6, 1e9
+LEAST_SHAPE, MOST_SHAPE = 1.0, 1e9
+LEAST_SCALE, MOST_SCALE = 1e-100, 1e100
+MOST_IN_STATE = 1e10
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+@register("posterior", "normal-inverse-gamma")
+@dataclass(frozen=True, eq=False)
+class NormalInverseGamma(MarginalPosterior):
+    """Normal arms with unknown variance and normal-inverse-gamma priors.
+
+    The variance of the rewards of arm i has the prior InverseGamma(shapes_i, scales_i), and given
+    it the mean has the prior N(means_i, variance / counts_i). The mean alone has Student's t
+    distribution with 2 shapes_i degrees of freedom. A reward y updates (m, n, a, b) to
+    ((n m + y) / (n + 1), n + 1, a + 1/2, b + n (y - m)^2 / (2 (n + 1))).
+
+    Parameters
+    ----------
+    means : array_like of shape (K,)
+        Mean of the prior of each arm, at most 1e50 in absolute value.
+    counts : array_like of shape (K,)
+        Number of observations to which the prior of the mean is equivalent, from 1e-6 to 1e9.
+    shapes : array_like of shape (K,)
+        Shape of the prior of the variance, from 1 to 1e9.
+    scales : array_like of shape (K,)
+        Scale of the prior of the variance, from 1e-100 to 1e100; the prior mean of the variance is
+        scales / (shapes - 1).
+    accuracy : {"simulation", "strict"}
+        Accuracy of :meth:`beliefs`: "simulation" has an absolute error of at most 1e-10 (regrets in
+        units of the largest scale of an arm that can be best) and is fast; "strict" has a relative
+        error of at most 1e-8 for every value above 1e-30.
+    discount : float
+        Factor in (0, 1] by which the weight of an observation decreases per round.
+    half_life : float, optional
+        Age at which an observation counts half, in seconds for a live agent and in rounds for a
+        simulation. Instead of ``discount``; see :mod:`graphbandits.posteriors.updates`.
+
+    Examples
+    --------
+    >>> posterior = NormalInverseGamma.of(arms=2)
+    >>> posterior.beliefs(posterior.init(trials=1)).alpha
+    array([[0.5, 0.5]])
+    """
+
+    means: Floats
+    counts: Floats
+    shapes: Floats
+    scales: Floats
+    accuracy: str = "simulation"
+    discount: float = 1.0
+    half_life: float | None = None
+    support: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    prior_limits: ClassVar[Limits] = {
+        "means": (-MOST_MEAN, MOST_MEAN),
+        "counts": (LEAST_COUNT, MOST_COUNT),
+        "shapes": (LEAST_SHAPE, MOST_SHAPE),
+        "scales": (LEAST_SCALE, MOST_SCALE),
+    }
+    state_limits: ClassVar[Limits] = {
+        "mean": (-MOST_MEAN, MOST_MEAN),
+        "count": (LEAST_COUNT, MOST_IN_STATE),
+        "shape": (LEAST_SHAPE, MOST_IN_STATE),
+        "scale": (LEAST_SCALE, 1e12 * MOST_SCALE),
+    }
+    family: ClassVar[int] = STUDENT
+
+    @classmethod
+    def of(
+        cls,
+        arms: int,
+        mean: float | Sequence[float] = 0.0,
+        count: float | Sequence[float] = 1.0,
+        shape: float | Sequence[float] = 2.0,
+        scale: float | Sequence[float] = 1.0,
+        accuracy: str = "simulation",
+        discount: float = 1.0,
+        half_life: float | None = None,
+    ) -> NormalInverseGamma:
+        """Create a prior from parameters for all arms, or for each arm.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms K.
+        mean, count, shape, scale : float or sequence of float
+            Parameters of the prior.
+        accuracy : {"simulation", "strict"}
+            Accuracy of :meth:`beliefs`.
+        discount : float
+            Factor in (0, 1] by which the weight of an observation decreases per round.
+        half_life : float, optional
+            Age at which an observation counts half, instead of ``discount``.
+
+        Returns
+        -------
+        NormalInverseGamma
+            The prior.
+
+        Examples
+        --------
+        >>> NormalInverseGamma.of(arms=2, mean=[0, 1], shape=3).shapes
+        array([3., 3.])
+        """
+        given = {"mean": mean, "count": count, "shape": shape, "scale": scale}
+        found = per_arm(given, check_integer(arms, "arms"))
+        prior = (found["mean"], found["count"], found["shape"], found["scale"])
+        return cls(*prior, accuracy, discount, half_life)
+
+    @classmethod
+    def examples(cls) -> list[NormalInverseGamma]:
+        """Instances used by the contract tests.
+
+        Returns
+        -------
+        list of NormalInverseGamma
+            Three priors, one of them discounted.
+        """
+        return [
+            cls.of(3, shape=4.0, scale=3.0),
+            cls(
+                np.array([0.2, -0.5, 1.0]),
+                np.array([1.0, 2.5, 4.0]),
+                np.array([3.0, 5.0, 4.0]),
+                np.array([2.0, 4.0, 6.0]),
+            ),
+            cls.of(2, mean=[0.5, -1.0], count=[1.0, 3.0], shape=4.0, scale=3.0, discount=0.9),
+        ]
+
+    def weaker(self) -> NormalInverseGamma:
+        """Return a prior with the same means, of a tenth of the counts.
+
+        The shape moves to its smallest value, 1, by nine tenths; the ratio of scale and shape is
+        the same.
+
+        Returns
+        -------
+        NormalInverseGamma
+            The prior.
+        """
+        counts = np.maximum(LEAST_COUNT, self.counts / 10.0)
+        shapes = LEAST_SHAPE + (self.shapes - LEAST_SHAPE) / 10.0
+        scales = np.maximum(LEAST_SCALE, self.scales * (shapes / self.shapes))
+        return replace(self, counts=counts, shapes=shapes, scales=scales)
+
+    def _prior_state(self) -> dict[str, Floats]:
+        values = (self.means, self.counts, self.shapes, self.scales)
+        return dict(zip(self.state_limits, values, strict=True))
+
+    def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
+        """Move n, n m, a and b + n m^2 / 2 towards the prior; the last one without cancellation."""
+        mean, count, shape, scale = (cast(Floats, state[name]) for name in self.state_limits)
+        f = factor[:, None]
+        kept, apart = f * count[rows], mean[rows] - self.means
+        count[rows] = self.counts + f * (count[rows] - self.counts)
+        share = kept / count[rows]
+        mean[rows] = self.means + share * apart
+        shape[rows] = self.shapes + f * (shape[rows] - self.shapes)
+        between = 0.5 * share * (1.0 - f) * self.counts * apart * apart
+        scale[rows] = self.scales + f * (scale[rows] - self.scales) + between
+
+    def update(self, state: State, seen: Observations) -> State:
+        """Update the posterior by observations, in place.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state made by :meth:`init`.
+        seen : Observations
+            Rewards, of weight 1.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not fit the state, or a weight is not 1.
+
+        Examples
+        --------
+        >>> posterior = NormalInverseGamma.of(arms=1)
+        >>> seen = Observations(np.array([0]), np.array([0]), np.array([2.0]))
+        >>> {k: v.item() for k, v in posterior.update(posterior.init(trials=1), seen).items()}
+        {'mean': 1.0, 'count': 2.0, 'shape': 2.5, 'scale': 2.0}
+        """
+        arrays = self._in_place(state)
+        trial, arm, reward, power = self._observed(state, seen)
+        mean, count, shape, scale = arrays
+        if not add_to_student(mean, count, shape, scale, trial, arm, reward, power):
+            raise self._misfit()
+        return state
+
+    def expect(self, state: State, arm: Ints, weight: Floats) -> State:
+        """Add expected rewards, in place: the mean and the estimated variance stay the same.
+
+        The counts grow by the number of rewards and the shapes by half of it; the ratio of scale
+        and shape does not change.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            A state of one trial made by :meth:`init`.
+        arm : ndarray of int
+            Different arms.
+        weight : ndarray of float
+            Expected number of rewards of each of them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The same state.
+
+        Examples
+        --------
+        >>> posterior = NormalInverseGamma.of(arms=1, shape=2, scale=6)
+        >>> state = posterior.expect(posterior.init(trials=1), np.array([0]), np.array([2.0]))
+        >>> {name: values.item() for name, values in state.items()}
+        {'mean': 0.0, 'count': 3.0, 'shape': 3.0, 'scale': 9.0}
+        """
+        _, count, shape, scale = (values[0] for values in self._in_place(state))
+        scale[arm] *= 1.0 + 0.5 * weight / shape[arm]
+        shape[arm] += 0.5 * weight
+        count[arm] += weight
+        return state
+
+    def mean(self, state: State) -> Floats:
+        """Return the posterior means.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The means.
+        """
+        return np.array(state["mean"], np.float64)
+
+    def quantile(self, state: State, level: float) -> Floats:
+        """Compute quantiles of the means.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        level : float
+            Level in [0, 1]; 0 and 1 give infinite numbers.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The quantiles.
+
+        Examples
+        --------
+        >>> posterior = NormalInverseGamma.of(arms=1, shape=1)  # 2 degrees of freedom
+        >>> posterior.quantile(posterior.init(trials=1), 0.75)
+        array([[0.81649658]])
+        """
+        level = check_probability(level, "the level of a quantile")
+        mean, count, shape, scale = self._checked(state)
+        if level in (0.0, 1.0):
+            return np.full(mean.shape, self.support[int(level)])
+        found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, level)
+        return found
+
+    def sample(self, state: State, stream: Stream) -> Floats:
+        """Draw the mean of each arm by inversion of its distribution function.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The draws.
+        """
+        mean, count, shape, scale = self._checked(state)
+        uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
+        found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, uniform)
+        return found
+
+    def predict(self, state: State, stream: Stream) -> Floats:
+        """Draw the next reward of each arm from the predictive distribution, once per trial.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        stream : Stream
+            The random numbers to use.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The rewards.
+        """
+        mean, count, shape, scale = self._checked(state)
+        uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
+        spread = np.sqrt(scale / shape * (1.0 + 1.0 / count))
+        found: Floats = mean + spread * _student(shape, uniform)
+        return found
+
+    def log_density(self, state: State, theta: Floats) -> Floats:
+        """Compute the log density of the mean of each arm.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        theta : ndarray of shape (points,)
+            Points at which to evaluate the density.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities.
+        """
+        mean, count, shape, scale = (values[..., None] for values in self._checked(state))
+        constant = (
+            scipy.special.gammaln(shape + 0.5)
+            - scipy.special.gammaln(shape)
+            + 0.5 * (np.log(count / scale) - _LOG_2PI)
+        )
+        z = 0.5 * count / scale * (theta - mean) ** 2
+        found: Floats = constant - (shape + 0.5) * np.log1p(z)
+        return found
+
+    def log_conditional(self, state: State, reward: float, theta: Floats) -> Floats:
+        """Compute the log density of a reward of each arm given its mean and the state.
+
+        Given the mean, the reward has Student's t distribution around it, with 2 shape + 1 degrees
+        of freedom, because the variance is unknown.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+        reward : float
+            The reward.
+        theta : ndarray of shape (points,)
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray of shape (B, K, points)
+            The log densities.
+        """
+        mean, count, shape, scale = (values[..., None] for values in self._checked(state))
+        q = scale + 0.5 * count * (theta - mean) ** 2
+        constant = (
+            scipy.special.gammaln(shape + 1.0) - scipy.special.gammaln(shape + 0.5) - 0.5 * _LOG_2PI
+        )
+        found: Floats = (
+            constant - 0.5 * np.log(q) - (shape + 1.0) * np.log1p(0.5 * (reward - theta) ** 2 / q)
+        )
+        return found
+
+    def log_likelihood(self, reward: float, theta: Floats) -> Floats:
+        """Compute the log density of a reward under the prior, for the variance of the first arm.
+
+        It is normal with the variance scale / shape of the prior. Given a state, the variance is
+        uncertain: use :meth:`log_conditional`.
+
+        Parameters
+        ----------
+        reward : float
+            The reward.
+        theta : ndarray
+            Means of the arm.
+
+        Returns
+        -------
+        ndarray
+            The log likelihood for each mean.
+        """
+        variance = self._variance()
+        apart = reward - np.asarray(theta, np.float64)
+        found: Floats = -0.5 * (apart * apart / variance + math.log(variance) + _LOG_2PI)
+        return found
+
+    def log_evidence(self, state: State) -> Floats:
+        """Compute the log marginal likelihood of the data that led from this prior to a state.
+
+        A term that depends on the number of the data only is omitted.
+
+        Parameters
+        ----------
+        state : dict of str to ndarray
+            The state.
+
+        Returns
+        -------
+        ndarray of shape (B, K)
+            The log evidence of each arm.
+
+        Examples
+        --------
+        >>> posterior = NormalInverseGamma.of(arms=1)
+        >>> posterior.log_evidence(posterior.init(trials=1)).item()
+        0.0
+        """
+        self._check_undiscounted("log_evidence")
+        _, count, shape, scale = self._checked(state)
+        before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
+        after = 0.5 * np.log(count) + shape * np.log(scale)
+        found: Floats = (before - scipy.special.gammaln(self.shapes)) - (
+            after - scipy.special.gammaln(shape)
+        )
+        return found
+
+    def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
+        """Draw normal rewards with the variance scale / shape of the prior of the first arm.
+
+        The variance is unknown: :meth:`predict` draws from the predictive distribution of a state.
+
+        Parameters
+        ----------
+        theta : ndarray
+            Means of the arms.
+        uniform : ndarray
+            Uniform random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray
+            The rewards.
+        """
+        noise = math.sqrt(self._variance())
+        found: Floats = theta + noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
+        return found
+
+    def _variance(self) -> float:
+        return float(self.scales[0] / self.shapes[0])
+
+
+def _student(shape: Floats, level: Floats | float) -> Floats:
+    """Compute quantiles of Student's t distribution with 2 shape degrees of freedom."""
+    return np.asarray(scipy.special.stdtrit(2.0 * shape, level), np.float64)

@@ -1,16 +1,300 @@
-"""Access to the decision service: the role of a request, from its token."""
+"""Tokens of the decision service: texts that give a client a role. The store has their hashes."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import re
+import secrets
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from graphbandits.errors import GraphBanditsError, InputError, StoreError
+from graphbandits.errors import (
+    GraphBanditsError,
+    InputError,
+    NotFoundError,
+    StoreError,
+    check_positive,
+    nearest,
+    short_repr,
+)
+from graphbandits.live._database import Row
 from graphbandits.live.store import AgentStore
-from graphbandits.service.tokens import ROLES, Token, find_token, has_tokens
+from graphbandits.live.values import MOST_SECONDS
+from graphbandits.live.views import iso_time
+
+#: Roles in increasing order: each one allows all that the ones before it allow.
+ROLES = ("read", "decide", "admin")
+
+_MOST_CHARACTERS = 200
+_TEXT = re.compile("gb_([0-9a-f]{8})_([0-9a-f]{64})")
+_SELECT = "SELECT id, name, role, created, expires, revoked FROM graphbandits_tokens"
+_INSERT = """INSERT INTO graphbandits_tokens (id, hash, name, role, created, expires)
+    VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its secret.
+
+    Attributes
+    ----------
+    id : str
+        Eight hexadecimal characters, the part of the text that is no secret.
+    name : str
+        Name for people; several tokens may have the same.
+    role : str
+        A member of ``ROLES``.
+    created, expires, revoked : float or None
+        Times in seconds since 1970; None if it does not expire, or was not revoked.
+    """
+
+    id: str
+    name: str
+    role: str
+    created: float
+    expires: float | None = None
+    revoked: float | None = None
+
+    def state(self, now: float) -> str:
+        """Return whether the token is valid.
+
+        Parameters
+        ----------
+        now : float
+            The time in seconds since 1970.
+
+        Returns
+        -------
+        str
+            "valid", "expired" or "revoked".
+
+        Examples
+        --------
+        >>> token = Token("1a2b3c4d", "app", "decide", created=0.0, expires=60.0)
+        >>> token.state(59.9), token.state(60.0)
+        ('valid', 'expired')
+        """
+        # a revoked token stays so if a clock goes back: the time of the revocation is not compared
+        if self.revoked is not None:
+            return "revoked"
+        return "valid" if self.expires is None or now < self.expires else "expired"
+
+    def to_dict(self, now: float) -> dict[str, Any]:
+        """Return the token for JSON.
+
+        Parameters
+        ----------
+        now : float
+            The time in seconds since 1970.
+
+        Returns
+        -------
+        dict
+            Strings; the times are texts in ISO format (UTC), or None.
+        """
+        return {
+            "id": self.id,
+            "name": self.name,
+            "role": self.role,
+            "created": iso_time(self.created),
+            "expires": iso_time(self.expires),
+            "state": self.state(now),
+        }
+
+
+def add_token(
+    store: AgentStore,
+    role: str,
+    *,
+    name: str | None = None,
+    expires: float | timedelta | None = None,
+    clock: Callable[[], float] = time.time,
+) -> tuple[str, Token]:
+    """Create a token.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+    role : str
+        "read", "decide" or "admin".
+    name : str, optional
+        Name for people. Default: the id of the token.
+    expires : float or timedelta, optional
+        Time in seconds after which the token expires. Default: never.
+    clock : callable, default=time.time
+        Function that returns the time in seconds since 1970.
+
+    Returns
+    -------
+    tuple of str and Token
+        The text that clients send, which is not stored, and the token.
+
+    Raises
+    ------
+    InputError
+        If an argument is not allowed.
+    """
+    if role not in ROLES:
+        raise InputError(f"a role is read, decide or admin, not {short_repr(role)}")
+    valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
+    if name is not None and not valid:
+        raise InputError(
+            f"the name of a token has 1 to {_MOST_CHARACTERS} printable characters, "
+            f"not {short_repr(name)}"
+        )
+    created = float(clock())
+    end = None if expires is None else created + _lifetime(expires)
+    added = 0
+    while not added:  # ids are random; another token may have this one
+        id_, secret = secrets.token_hex(4), secrets.token_hex(32)
+        values = (id_, _hash(secret), name or id_, role, created, end)
+        with store._connection() as connection:
+            database = connection.database
+            with connection.transaction(database.begin_write):
+                added = connection.run(_INSERT, values)
+    return f"gb_{id_}_{secret}", Token(id_, name or id_, role, created, end)
+
+
+def list_tokens(store: AgentStore) -> list[Token]:
+    """Return all tokens, also expired and revoked ones.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+
+    Returns
+    -------
+    list of Token
+        The tokens, oldest first.
+    """
+    with store._connection() as connection:
+        rows = connection.rows(f"{_SELECT} ORDER BY created, id")
+    return [Token(*row) for row in rows]
+
+
+def revoke_token(store: AgentStore, id: str, *, clock: Callable[[], float] = time.time) -> Token:
+    """Revoke a token. It stays in the list; revoking it again changes nothing.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+    id : str
+        Id of the token, or its whole text.
+    clock : callable, default=time.time
+        Function that returns the time in seconds since 1970.
+
+    Returns
+    -------
+    Token
+        The revoked token.
+
+    Raises
+    ------
+    NotFoundError
+        If the store has no token with this id.
+    """
+    # of a text that looks like a token, an error shows the id only
+    given = id.split("_")[1] if id.startswith("gb_") else id
+    known = [token.id for token in list_tokens(store)]
+    if given not in known:
+        hint = nearest(given, known) if known else "it has no tokens"
+        raise NotFoundError(f"no token {short_repr(given, most=20)} in {store.place}: {hint}")
+    with store._connection() as connection:
+        database = connection.database
+        with connection.transaction(database.begin_write):
+            query = "UPDATE graphbandits_tokens SET revoked = ? WHERE id = ? AND revoked IS NULL"
+            connection.run(query, (float(clock()), given))
+            [row] = connection.rows(f"{_SELECT} WHERE id = ?", (given,))
+    return Token(*row)
+
+
+def find_token(store: AgentStore, text: str) -> Token | None:
+    """Return the token with this text; it may have expired or be revoked.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+    text : str
+        The text that :func:`add_token` returned.
+
+    Returns
+    -------
+    Token or None
+        The token; None if the text is malformed, its id is unknown or its secret is wrong.
+    """
+    parts = _TEXT.fullmatch(text)
+    if not parts:
+        return None
+    id_, secret = parts.groups()
+    with store._connection() as connection:
+        query = "SELECT hash, id, name, role, created, expires, revoked FROM graphbandits_tokens"
+        rows = connection.rows(f"{query} WHERE id = ?", (id_,))
+    # an unknown id is compared, too: otherwise the time would show which ids exist
+    stored: Row = rows[0] if rows else ("0" * 64,)
+    equal = hmac.compare_digest(stored[0], _hash(secret))
+    return Token(*stored[1:]) if rows and equal else None
+
+
+def has_tokens(store: AgentStore) -> bool:
+    """Return whether the store has tokens; expired and revoked ones count.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+
+    Returns
+    -------
+    bool
+        Whether there is a token.
+    """
+    with store._connection() as connection:
+        return bool(connection.rows("SELECT 1 FROM graphbandits_tokens LIMIT 1"))
+
+
+def has_valid_token(store: AgentStore, now: float) -> bool:
+    """Return whether the store has a token that is valid.
+
+    Parameters
+    ----------
+    store : AgentStore
+        The store.
+    now : float
+        The time in seconds since 1970.
+
+    Returns
+    -------
+    bool
+        Whether there is a valid token.
+    """
+    return any(token.state(now) == "valid" for token in list_tokens(store))
+
+
+def _hash(secret: str) -> str:
+    """Return the hash of a secret.
+
+    A slow hash, as for passwords, is not necessary: a secret of 256 random bits cannot be guessed.
+    """
+    return hashlib.sha256(secret.encode("ascii")).hexdigest()
+
+
+def _lifetime(value: float | timedelta) -> float:
+    """Return a duration in seconds."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    seconds = check_positive(seconds, "expires (a timedelta, or seconds)")
+    if seconds > MOST_SECONDS:
+        raise InputError(f"expires must be at most {MOST_SECONDS:g} seconds, not {seconds:g}")
+    return seconds
+
 
 #: Seconds for which the answers of the store are used again. A revoked token is refused, and the
 #: first token of a store is required, after this time at the latest.

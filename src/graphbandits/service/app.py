@@ -16,16 +16,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from graphbandits._version import __version__
+from graphbandits import __version__
 from graphbandits.errors import GraphBanditsError, short_repr
 from graphbandits.live import Agent
 from graphbandits.plugins import load_plugin
 from graphbandits.service.agents import Agents
-from graphbandits.service.answers import Service, error_answer, failure
 from graphbandits.service.limits import Limits
-from graphbandits.service.openapi import SECURITY
-from graphbandits.service.routes import STATIC, router
-from graphbandits.service.settings import Settings
+from graphbandits.service.routes import SECURITY, STATIC, Service, error_answer, failure, router
+from graphbandits.service.server import Settings
 
 _HTTP = {404: "not_found", 405: "method_not_allowed"}
 

@@ -370,8 +370,7 @@ def service(directory: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
 def _serve(directory: Path, port: int) -> None:
     """Run the service, in the child process of :func:`service`."""
     from graphbandits.live import Agent
-    from graphbandits.service.server import check_settings, serve
-    from graphbandits.service.settings import Settings
+    from graphbandits.service.server import Settings, check_settings, serve
 
     alone = threading.Event()
 

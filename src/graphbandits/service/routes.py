@@ -1,33 +1,534 @@
-"""Routes of the service. Each one names the role that it needs, and calls the agent."""
+"""JSON schemas of the requests and answers of the service, for its description (OpenAPI)."""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import logging
+import os
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from graphbandits._version import __version__
-from graphbandits.errors import GraphBanditsError, InputError, StoreError, short_repr
+from graphbandits import __version__
+from graphbandits._files import json_text
+from graphbandits.errors import (
+    ConflictError,
+    GraphBanditsError,
+    InputError,
+    NeedsError,
+    NotFoundError,
+    StoreError,
+    UncertainError,
+    short_repr,
+)
 from graphbandits.live import Agent
 from graphbandits.live.operations import Operation, routes
-from graphbandits.live.requests import handle
-from graphbandits.service import openapi
-from graphbandits.service.access import Caller, require
-from graphbandits.service.agents import Agents, describe
-from graphbandits.service.answers import (
-    Role,
-    Service,
-    TooLargeError,
-    Work,
-    error_answer,
-    json_answer,
+from graphbandits.live.requests import handle, read_json
+from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
+from graphbandits.service.access import (
+    Access,
+    Caller,
+    ForbiddenError,
+    UnauthorizedError,
+    require,
 )
-from graphbandits.service.metrics import prometheus_text
-from graphbandits.service.streams import events_of
+from graphbandits.service.agents import NEEDED, SETTINGS, Agents, describe
+from graphbandits.service.server import Settings
+
+
+def _text(description: str = "", **more: Any) -> Schema:
+    return {"type": "string", **_words(description), **more}
+
+
+def _list(items: Schema, description: str = "") -> Schema:
+    return {"type": "array", "items": items, **_words(description)}
+
+
+def _words(description: str) -> Schema:
+    return {"description": description} if description else {}
+
+
+def _object(required: str, **properties: Schema) -> Schema:
+    """Return the schema of an answer; ``required`` names its keys, separated by blanks."""
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+_ARM, _FLAG, _PROBABILITY = ARM.schema, FLAG.schema, PROBABILITY.schema
+_NUMBER: Schema = {"type": "number"}
+_OPTIONAL: Schema = {"type": ["number", "null"]}
+_WHOLE: Schema = {"type": "integer"}
+
+
+def _body(operation: type[Operation], *left_out: str) -> Schema:
+    keys = {key: value for key, value in operation.keys.items() if key not in left_out}
+    return body_schema(keys, operation.required)
+
+
+def _event(operation: type[Operation]) -> Schema:
+    schema = _body(operation)
+    schema["properties"] = {"op": {"const": operation.op}} | schema["properties"]
+    schema["required"] = ["op", *schema["required"]]
+    return schema
+
+
+#: Schema of the body of each route for POST requests. A key of a request is a header there.
+BODIES: dict[str, Schema] = {
+    route: _body(first, "request") if not more else {"oneOf": [*map(_event, (first, *more))]}
+    for route, (first, *more) in routes().items()
+} | {"agents": body_schema(SETTINGS, NEEDED)}
+
+_STATUS = _object(
+    "name policy arms decisions open expired outcomes learned late paused retired entries",
+    **dict.fromkeys(("arms", "decisions", "open", "expired", "outcomes", "learned"), _WHOLE),
+    **dict.fromkeys(("late", "entries"), _WHOLE),
+    name=_text(),
+    policy=_text(),
+    paused=_list(_ARM),
+    retired=_list(_ARM),
+)
+_DESCRIPTION = _object(
+    " ".join([*_STATUS["required"], "posterior graph horizon seed arm_names"]),
+    **_STATUS["properties"],
+    posterior={"type": ["string", "null"], "description": "null: it is too long for a text"},
+    graph={"type": ["string", "null"], "description": "null: it has no name"},
+    horizon={"type": ["integer", "null"]},
+    seed=_WHOLE,
+    arm_names={"type": "string", "enum": ["text", "integer"]},
+)
+_DECISION = _object(
+    "id arm probability reveals time",
+    id=_text("id of the decision"),
+    arm=_ARM,
+    probability={"type": ["number", "null"], "description": "null: the policy draws the arm"},
+    reveals={"type": "object", "additionalProperties": _PROBABILITY},
+    time=_text(format="date-time"),
+    expires=_text(format="date-time"),
+    context={},
+    pi={"type": ["object", "null"], "additionalProperties": _PROBABILITY},
+)
+_ROW = _object(
+    "id number arm probability time expires status outcomes late",
+    id=_text(),
+    number=_WHOLE,
+    arm=_ARM,
+    probability=_OPTIONAL,
+    time=_text(format="date-time"),
+    expires={"type": ["string", "null"]},
+    status={"type": "string", "enum": ["open", "closed", "expired"]},
+    outcomes=REWARDS.schema,
+    late=_list(_text(), "arms whose outcomes came too late to be learned"),
+)
+_ARM_ROW = _object(
+    "arm number status alpha delta h plays outcomes state",
+    arm=_ARM,
+    number=_WHOLE,
+    status={"type": "string", "enum": ["active", "paused", "retired"]},
+    alpha=_OPTIONAL | {"description": "probability of being the best arm"},
+    delta=_OPTIONAL | {"description": "expected regret"},
+    h=_OPTIONAL | {"description": "information about the best arm in an outcome, in nats"},
+    plays=_WHOLE,
+    outcomes=_NUMBER,
+    state={"type": "object", "description": "state of the policy, such as a and b of a Beta prior"},
+)
+_ENTRY = _object("number time kind", number=_WHOLE, time=_text(format="date-time"), kind=_text())
+_OPTIONALS = _list(_OPTIONAL)
+
+#: Schema of each answer.
+ANSWERS: dict[str, Schema] = {
+    "health": _object("status version", status=_text(), version=_text()),
+    "whoami": _object(
+        "role token authentication store version",
+        role={"type": "string", "enum": ["read", "decide", "admin"]},
+        token={"type": ["string", "null"]},
+        authentication=_FLAG,
+        store=_text(),
+        version=_text(),
+    ),
+    "agents": _object(
+        "agents failed",
+        agents=_list(_STATUS),
+        failed=_list(
+            _object("name message", name=_text(), message=_text()), "agents that cannot be loaded"
+        ),
+    ),
+    "agent": _object("agent", agent=_DESCRIPTION),
+    "decide": _object("decisions", decisions=_list(_DECISION)),
+    "decisions": _object("decisions more", decisions=_list(_ROW), more=_FLAG),
+    "decision": _object(
+        "decision explanation note",
+        decision={"type": "object"},
+        explanation={"type": ["object", "null"]},
+        note={"type": ["string", "null"]},
+    ),
+    "observe_many": _object("accepted", accepted=_WHOLE),
+    "learn": _object("learned", learned=_WHOLE),
+    "event": {"type": "object"},
+    "beliefs": _object("beliefs rho", beliefs={"type": "object"}, rho=_NUMBER),
+    "arms": _object("arms total found", arms=_list(_ARM_ROW), total=_WHOLE, found=_WHOLE),
+    "graph": _object(
+        "arms edges edges_left_out directed total changes last",
+        arms=_list(_ARM_ROW),
+        edges=_list({"type": "array", "items": _NUMBER}),
+        edges_left_out=_WHOLE,
+        directed=_FLAG,
+        total=_WHOLE,
+        changes=_FLAG,
+        last=_list(_WHOLE),
+    ),
+    "trend": _object(
+        "decision time regret cumulative ratio entropy every",
+        decision=_list(_WHOLE),
+        time=_list(_text()),
+        regret=_OPTIONALS,
+        cumulative=_OPTIONALS,
+        ratio=_OPTIONALS,
+        entropy=_OPTIONALS,
+        every=_WHOLE,
+    ),
+    "agent_health": _object("health", health={"type": "object"}),
+    "overview": {"type": "object"},
+    "history": _object("entries", entries=_list(_ENTRY)),
+    "pending": _object("pending", pending=_list(_text())),
+    "error": _object("error", error=_object("type message", type=_text(), message=_text())),
+}
+
+#: Types of answers that are not JSON.
+_TYPES: dict[str, tuple[str, ...]] = {
+    "metrics": ("text/plain",),
+    "log": ("application/jsonl", "text/csv", "application/vnd.apache.parquet"),
+    "stream": ("text/event-stream",),
+}
+#: How a client proves its role. The token is optional on a loopback address without tokens.
+SECURITY: Schema = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "token of 'graphbandits token add', such as gb_...",
+    }
+}
+
+
+def content_of(answer: str) -> Schema:
+    """Return the schema of an answer by its type.
+
+    >>> list(content_of("metrics")), list(content_of("health"))
+    (['text/plain'], ['application/json'])
+    """
+    if answer in _TYPES:
+        return {kind: {"schema": {"type": "string"}} for kind in _TYPES[answer]}
+    return {"application/json": {"schema": ANSWERS[answer]}}
+
+
+#: Header of requests that are carried out once.
+IDEMPOTENCY_KEY: Schema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Key of this request, chosen by the client. The same request with the same key "
+    "is carried out once, and has the same answer within seven days.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}
+
+
+log = logging.getLogger("graphbandits.service")
+
+#: Seconds after which a client may try again while the database is away.
+RETRY_AFTER = "2"
+#: Seconds between two lines of the log about a database that is away.
+LOG_EVERY = 30.0
+#: Threads that decide and learn, those that read, and those of requests without a role. A long
+#: explanation delays other readers of its agent, and these must not take the threads of decisions.
+WRITERS, READERS, CHECKERS = 16, 8, 2
+_numbers = itertools.count(1)
+
+Role = Literal["read", "decide", "admin"]
+#: Carries out a request of a caller, with the JSON object of its body.
+Work = Callable[[Caller, dict[str, Any]], Any]
+
+
+class BadRequestError(InputError):
+    """A body that is not JSON."""
+
+
+class TooLargeError(InputError):
+    """A request for too much at a time."""
+
+
+#: Status and type of the answer to each error; the first one that fits.
+ERRORS: tuple[tuple[type[GraphBanditsError], int, str], ...] = (
+    (UnauthorizedError, 401, "unauthorized"),
+    (ForbiddenError, 403, "forbidden"),
+    (BadRequestError, 400, "bad_request"),
+    (TooLargeError, 413, "too_large"),
+    (NotFoundError, 404, "not_found"),
+    (ConflictError, 409, "conflict"),
+    (InputError, 422, "invalid"),
+    (NeedsError, 422, "invalid"),
+    (UncertainError, 500, "uncertain"),
+    (StoreError, 503, "unavailable"),
+)
+
+
+def error_answer(error: Exception) -> Response:
+    """Return the answer to an error: its sentence, and never a traceback."""
+    headers: dict[str, str] = {}
+    for kind, status, name in ERRORS:
+        if isinstance(error, kind):
+            if status == 401:
+                headers["WWW-Authenticate"] = "Bearer"
+            if status == 503:
+                headers["Retry-After"] = RETRY_AFTER
+            return failure(status, name, " ".join(str(error).split()), headers)
+    number = next(_numbers)
+    log.error("internal error %d in process %d", number, os.getpid(), exc_info=error)
+    return failure(
+        500,
+        "internal",
+        f"internal error: see number {number} of process {os.getpid()} in the log of the service",
+        headers,
+    )
+
+
+def failure(status: int, name: str, message: str, headers: dict[str, str]) -> Response:
+    """Return the answer to a request that was not carried out."""
+    return JSONResponse({"error": {"type": name, "message": message}}, status, headers)
+
+
+def json_answer(value: Any, status: int = 200) -> Response:
+    """Return a value as JSON."""
+    return Response(json_text(value, indent=None), status, media_type="application/json")
+
+
+class Service:
+    """What the requests of a process share.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings.
+
+    Attributes
+    ----------
+    agents : Agents
+        The agents of the store.
+    stopping : threading.Event
+        Whether the service is asked to stop.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.agents = Agents(settings.store)
+        self.stopping = threading.Event()
+        self._logged = -LOG_EVERY
+        self._writers, self._readers = CapacityLimiter(WRITERS), CapacityLimiter(READERS)
+        self._checkers = CapacityLimiter(CHECKERS)
+
+    @cached_property
+    def access(self) -> Access:
+        """Roles of requests; like the store, it is opened on first use."""
+        return Access(self.agents.store, required=not self.settings.local)
+
+    def known(self, authorization: str | None) -> Caller | None:
+        """Return the caller of a request if that is known without a query."""
+        return self.access.known(authorization) if self.agents.opened else None
+
+    async def answer(self, request: Request, role: Role, work: Work, status: int = 200) -> Response:
+        """Check the role of the caller, read the body and carry out the request, in a thread."""
+        body = await request.body() if request.method == "POST" else b""
+
+        def run() -> Response:
+            try:
+                try:
+                    caller = self.caller(request)
+                except StoreError as error:
+                    return self.away(error)
+                require(caller, role)
+                found = work(caller, _json_object(body))
+                return found if isinstance(found, Response) else json_answer(found, status)
+            except Exception as error:
+                return error_answer(error)
+
+        limiter = self._writers if request.method == "POST" else self._readers
+        try:
+            return await to_thread.run_sync(run, limiter=limiter)
+        except asyncio.CancelledError:
+            if not self.stopping.is_set():
+                raise
+            # the thread goes on, and the process ends after it
+            return error_answer(
+                UncertainError("the service has stopped: the request may have been carried out")
+            )
+
+    async def check(self, run: Callable[[], Response]) -> Response:
+        """Answer a request without a role, in one of two threads: anyone can send many of them."""
+        return await to_thread.run_sync(run, limiter=self._checkers)
+
+    def caller(self, request: Request) -> Caller:
+        """Return who sends a request."""
+        return self.access.role_of(request.headers.get("authorization"))
+
+    def away(self, error: StoreError) -> Response:
+        """Return the answer of a service without its database to a caller without a known role.
+
+        Where the database is, and why it does not work, is in the log only.
+        """
+        now = time.monotonic()
+        if now - self._logged >= LOG_EVERY:
+            self._logged = now
+            log.warning("the database does not work at the moment: %s", error)
+        return error_answer(
+            StoreError(
+                "the database does not work at the moment: the reason is in the log of the service"
+            )
+        )
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    """Read the body of a request: a JSON object; an empty body is an empty object."""
+    if not body:
+        return {}
+    try:
+        found = read_json(body)
+    except InputError as error:
+        raise BadRequestError(str(error)) from None
+    if not isinstance(found, dict):
+        raise BadRequestError(f"the body must be a JSON object, not {short_repr(found)}")
+    return found
+
+
+#: Metrics: key of the status, name, kind and description.
+_METRICS = (
+    ("decisions", "decisions_total", "counter", "Decisions that were made."),
+    ("open", "open_decisions", "gauge", "Decisions that are open."),
+    ("expired", "expired_decisions_total", "counter", "Decisions that have expired."),
+    ("outcomes", "outcomes_total", "counter", "Outcomes of decisions that were learned."),
+    ("learned", "learned_total", "counter", "Outcomes without a decision that were learned."),
+    ("late", "late_outcomes_total", "counter", "Outcomes that came too late to be learned."),
+    ("arms", "arms", "gauge", "Arms, with paused and retired ones."),
+    ("entries", "journal_entries_total", "counter", "Entries of the journal."),
+)
+
+
+def prometheus_text(
+    agents: Iterable[Mapping[str, Any]], failed: Iterable[Mapping[str, Any]] = ()
+) -> str:
+    """Return the counts of agents. They come from the store: all processes give the same.
+
+    >>> status = dict.fromkeys(("decisions", "open", "expired", "outcomes"), 3)
+    >>> status |= dict.fromkeys(("learned", "late", "arms", "entries"), 0) | {"name": 'a"b'}
+    >>> prometheus_text([status]).splitlines()[8]
+    'graphbandits_decisions_total{agent="a\\\\"b"} 3'
+    """
+    rows = list(agents)
+    loaded = [(row["name"], 1) for row in rows] + [(row["name"], 0) for row in failed]
+    lines = [
+        "# HELP graphbandits_info Version of the service.",
+        "# TYPE graphbandits_info gauge",
+        f'graphbandits_info{{version="{__version__}"}} 1',
+    ]
+    lines += [
+        "# HELP graphbandits_agent_up Whether the agent can be loaded.",
+        "# TYPE graphbandits_agent_up gauge",
+        *(f'graphbandits_agent_up{{agent="{_escaped(name)}"}} {up}' for name, up in loaded),
+    ]
+    for key, name, kind, description in _METRICS:
+        full = f"graphbandits_{name}"
+        lines += [f"# HELP {full} {description}", f"# TYPE {full} {kind}"]
+        lines += [f'{full}{{agent="{_escaped(row["name"])}"}} {row[key]}' for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+#: Seconds between two looks at the journal, and after which a silent stream sends a comment.
+PAUSE, SILENCE = 0.4, 15.0
+#: Most entries that are sent at a time. A client that is further behind misses older ones.
+MOST_ENTRIES = 500
+#: Threads that look at journals. They are not those of requests, which must not wait for streams.
+_THREADS = CapacityLimiter(4)
+
+
+async def events_of(
+    agent: Agent,
+    after: int | None,
+    is_stopping: Callable[[], bool],
+    check: Callable[[], object] = lambda: None,
+) -> AsyncIterator[str]:
+    """Yield events for new entries until the client leaves or the service stops.
+
+    Parameters
+    ----------
+    agent : Agent
+        The agent.
+    after : int or None
+        Number of the last entry that the client has; by default the present one.
+    is_stopping : callable
+        Returns whether the service stops.
+    check : callable, optional
+        Raises an error as soon as the client may not read any more, which ends the stream.
+
+    Yields
+    ------
+    str
+        An event, or a comment that keeps the connection open.
+    """
+    known, sent = after, time.monotonic()
+    yield "retry: 2000\n\n"
+    while not is_stopping():
+        try:
+            status, entries = await to_thread.run_sync(_news, agent, known, check, limiter=_THREADS)
+        except StoreError as error:  # the database is away: the client comes back
+            yield _message("away", {"message": str(error)})
+            return
+        except GraphBanditsError:  # the client comes back, and gets the reason
+            return
+        if status is not None:
+            for entry in entries:
+                yield _message("entry", entry, entry["number"])
+            yield _message("status", status)
+            # entries that were written after these were read come next time
+            known = entries[-1]["number"] if entries else status["entries"]
+            sent = time.monotonic()
+        elif time.monotonic() - sent > SILENCE:
+            yield ": ping\n\n"
+            sent = time.monotonic()
+        await asyncio.sleep(PAUSE)
+
+
+def _news(
+    agent: Agent, known: int | None, check: Callable[[], object]
+) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """Return the new entries, and the status after them; None if there is nothing new."""
+    check()
+    status = agent.status()
+    if known is None or known > status["entries"]:
+        return status, []
+    if known == status["entries"]:
+        return None, []
+    entries = agent.history(MOST_ENTRIES, after=known)
+    return agent.status(), entries
+
+
+def _message(name: str, value: Any, number: int | None = None) -> str:
+    """Format an event.
+
+    >>> _event("entry", {"kind": "decide"}, 7)
+    'event: entry\\nid: 7\\ndata: {"kind": "decide"}\\n\\n'
+    """
+    id_ = "" if number is None else f"id: {number}\n"
+    return f"event: {name}\n{id_}data: {json_text(value, indent=None)}\n\n"
+
 
 STATIC = Path(__file__).parent / "static"
 #: Bytes of a log that are sent at a time.
@@ -48,14 +549,14 @@ def _described(
     once: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of a route that describe it."""
-    content = openapi.content_of(answer)
-    failed = openapi.content_of("error")
+    content = content_of(answer)
+    failed = content_of("error")
     extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": [role]}]}
     if body is not None:
-        form = {"application/json": {"schema": openapi.BODIES[body]}}
+        form = {"application/json": {"schema": BODIES[body]}}
         extra["requestBody"] = {"required": True, "content": form}
     if once:
-        extra["parameters"] = [openapi.IDEMPOTENCY_KEY]
+        extra["parameters"] = [IDEMPOTENCY_KEY]
     responses: dict[int | str, Any] = {
         code: {"description": "Success", "content": content} for code in {200, status}
     }

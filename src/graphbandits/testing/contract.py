@@ -18,14 +18,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphbandits.engine._progress import announce_compilation
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 from graphbandits.plugins import load_plugin, locate_error, source_file
 from graphbandits.registry import PACKAGES, build, examples_of, name_of, registered, text_of
+from graphbandits.simulation.progress import announce_compilation
 
 
 class ContractViolation(GraphBanditsError, AssertionError):  # noqa: N818  a verdict, not a program error
     """A failed check of a plug-in: what happened, where, and what to do."""
+
+
+#: Modules with the checks of each kind of plug-in.
+_MODULES = {"policy": "policies", "graph": "graphs", "posterior": "posteriors", "world": "worlds"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def contract(kind: str) -> list[Check]:
     """
     if kind not in _CHECKS:
         raise InputError(f"unknown kind of plug-in '{kind}': {nearest(kind, _CHECKS)}")
-    importlib.import_module(f"graphbandits.testing.{kind}_checks")
+    importlib.import_module(f"graphbandits.testing.{_MODULES[kind]}")
     return list(_CHECKS[kind].values())
 
 

@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.engine import run_block
-from graphbandits.engine.loop import check_pi, init_state, propose, update_state
 from graphbandits.errors import GraphBanditsError, NeedsError
 from graphbandits.graphs import GraphLike, Process, as_process, from_matrix
-from graphbandits.graphs.graph_info import GraphInfo
+from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Event, Needs, Policy, Problem, View
 from graphbandits.policies.base import unmet
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.rng import Keys, Stream
+from graphbandits.simulation.loop import check_pi, init_state, propose, run_block, update_state
 from graphbandits.testing.contract import ContractViolation
 from graphbandits.worlds import Bernoulli
 

@@ -1,13 +1,20 @@
 """Information ratios, regret bounds, and an audit of the statements that imply them."""
 
-from graphbandits.gains import information_ratio
-from graphbandits.theory.auditor import Audit, Violation, audit
+from graphbandits.rules.gains import information_ratio
+from graphbandits.theory.audit import Audit, Violation, audit
 from graphbandits.theory.bounds import (
     Bound,
+    BoundVerdict,
+    bounds_for,
+    bounds_of,
     corollary_1,
     corollary_2,
     earlier_bound,
+    entropy_of,
     general_bound,
+    judge_bounds,
+    ratio_limit,
+    regret_bounds,
     theorem_1,
     theorem_2,
     theorem_3,
@@ -17,15 +24,6 @@ from graphbandits.theory.inspection import (
     PriorInspection,
     inspect_decision,
     inspect_prior,
-)
-from graphbandits.theory.ratio_limits import ratio_limit
-from graphbandits.theory.simulation_bounds import (
-    BoundVerdict,
-    bounds_for,
-    bounds_of,
-    entropy_of,
-    judge_bounds,
-    regret_bounds,
 )
 
 __all__ = [

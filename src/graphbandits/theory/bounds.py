@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError, check_integer, check_probability
-from graphbandits.results.differences import Moments
+from graphbandits.errors import InputError, check_integer, check_probability, short_repr
+from graphbandits.graphs import (
+    DenseFeedback,
+    Feedback,
+    Process,
+    RandomFeedback,
+    RevealedErdosRenyi,
+    UniformFeedback,
+)
+from graphbandits.graphs.feedback import matrices
+from graphbandits.graphs.numbers import clique_cover_numbers
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.posteriors import Posterior, is_discounted
+from graphbandits.posteriors.base import reward_support
+from graphbandits.registry import name_of, parameters_given
+from graphbandits.rng import Keys
+from graphbandits.rules.gains import entropy
+from graphbandits.simulation.plan import Plan
+from graphbandits.simulation.results import Results
+from graphbandits.simulation.statistics import Moments, t_quantile
+from graphbandits.worlds import Changing, World
 
 PAPER = "Liu, Buccapatnam and Shroff (2018)"
 EARLIER = "Tossou, Dimitrakakis and Dubhashi (2017), for TS-N"
@@ -404,3 +426,668 @@ def _by_round(values: object, what: str, least: float, most: float = math.inf) -
             f"{what} must be numbers {span}, one per round, or one row per trial; got {values!r}"
         )
     return array
+
+
+#: Most matrix entries, K^2 per graph, of all distinct graphs whose clique cover is computed.
+ENTRIES = 10**6
+#: Most arms of graphs whose clique cover is computed; above, chi <= K is used.
+MOST_ARMS = 2000
+#: Most random graphs from which E chi is estimated; ``ENTRIES`` may reduce the number.
+DRAWS = 1000
+#: Up to this many arms, E chi is exact: all graphs are enumerated (1024 for five arms).
+ALL_GRAPHS = 5
+
+
+def ratio_limit(graph: Feedback, scale: float = 1.0) -> Floats:
+    """Return an upper bound on psi_t = (alpha.Delta)^2 / (alpha.Gh) on a graph.
+
+    The bound is chi(G)/2 for a graph of entries 0 and 1 (proof of Theorem 2),
+    K / (2 (K r + 1 - r)) if every other arm is observed with probability r (Theorem 3), and K/2 for
+    any other matrix of probabilities (Lemma 2). Liu, Buccapatnam and Shroff (2018).
+
+    Parameters
+    ----------
+    graph
+        Feedback of one round.
+    scale
+        Constant of the rewards, whose square is a factor of the bound: 1 for rewards in [0, 1],
+        high - low for [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma.
+
+    Returns
+    -------
+    ndarray
+        One number per trial, or one number if all trials share the graph.
+
+    Examples
+    --------
+    >>> from graphbandits.graphs import as_process
+    >>> ratio_limit(as_process("paper").feedback), ratio_limit(UniformFeedback(0.25, count=5))
+    (array([1.]), array([1.25]))
+    """
+    if isinstance(graph, UniformFeedback):
+        limit = rate_limit(graph.arms, graph.r)
+    elif graph.deterministic:
+        limit = clique_cover_numbers(graph) / 2.0
+    else:
+        limit = np.array([graph.arms / 2.0])
+    return limit if scale == 1.0 else scale**2 * limit
+
+
+@dataclass(frozen=True, eq=False)
+class LimitSums:
+    """Sum of the ratio limits of rounds s <= t, after each of the requested rounds t.
+
+    ``total`` is the mean of the sum over trials, and ``error`` its standard error if it is
+    estimated. ``largest`` is t times the mean of the largest limit up to round t, None if unknown,
+    with the standard error ``largest_error``.
+    """
+
+    total: Floats
+    largest: Floats | None
+    deterministic: bool  # every graph has entries 0 and 1
+    uniform: bool  # in every round all other arms are observed with one probability
+    constant: bool = False
+    error: Floats | None = None
+    largest_error: Floats | None = None
+    note: str = ""
+
+
+def limit_sums(process: Process, rounds: Ints, keys: Keys) -> LimitSums:
+    """Return the sums of ratio limits of a process, over the trials of ``keys``.
+
+    They are exact for fixed feedback, given sequences, r uniform on an interval, and random graphs
+    of few arms. The graphs of any other process are evaluated round by round.
+    """
+    fixed = fixed_feedback(process)
+    if fixed is not None:
+        return _constant(fixed, rounds)
+    if isinstance(process, RandomFeedback) and not process.shared:
+        return _random(process, rounds)
+    if isinstance(process, RevealedErdosRenyi):
+        if process.arms <= ALL_GRAPHS and not process.shared:
+            return _over_all_graphs(process, rounds)
+        if not process.shared or rounds[-1] > _most_graphs(process.arms):
+            return _over_some_graphs(process, rounds, keys)
+    return _round_by_round(process, rounds, keys)
+
+
+def _constant(graph: Feedback, rounds: Ints) -> LimitSums:
+    total = ratio_limit(graph) * rounds
+    return LimitSums(
+        total, total, graph.deterministic, isinstance(graph, UniformFeedback), constant=True
+    )
+
+
+def _random(process: RandomFeedback, rounds: Ints) -> LimitSums:
+    """Return the sums for r_t from a list, or the mean for r_t drawn uniformly."""
+    arms = process.arms
+    if isinstance(process.r, tuple):
+        limits = rate_limit(arms, np.array(process.r))
+        total = np.cumsum(limits)[rounds - 1]
+        largest: Floats = np.maximum.accumulate(limits)[rounds - 1] * rounds
+        return LimitSums(total, largest, process.deterministic, uniform=True)
+    # K/(2 (K-1) (high-low)) log((1+(K-1) high) / (1+(K-1) low)), stable if high is close to low
+    base = 1.0 + (arms - 1) * process.low
+    x = (arms - 1) * (process.high - process.low) / base
+    mean = arms / (2.0 * base) * (math.log1p(x) / x if x > 0.0 else 1.0)
+    return LimitSums(np.multiply(rounds, mean), None, process.deterministic, uniform=True)
+
+
+def _over_all_graphs(process: RevealedErdosRenyi, rounds: Ints) -> LimitSums:
+    """Compute E chi and the expected maximum of t values of chi by enumerating all graphs."""
+    arms = process.arms
+    p = process.p**2 if process.directed else process.p  # probability of a mutual edge
+    pairs = list(itertools.combinations(range(arms), 2))
+    has_edge = np.array(list(itertools.product((0.0, 1.0), repeat=len(pairs))))
+    matrix = np.tile(np.eye(arms), (len(has_edge), 1, 1))
+    for edge, (i, j) in enumerate(pairs):
+        matrix[:, i, j] = matrix[:, j, i] = has_edge[:, edge]
+    edges = has_edge.sum(axis=1)
+    weight = p**edges * (1.0 - p) ** (len(pairs) - edges)
+    chi = clique_cover_numbers(DenseFeedback(matrix))
+    below = np.array([weight[chi < count].sum() for count in range(1, arms + 1)])
+    largest = (1.0 - below ** rounds[:, None]).sum(axis=1)  # sum of P(largest >= count)
+    mean = float(weight @ chi)
+    return LimitSums(np.multiply(rounds, mean / 2.0), largest / 2.0 * rounds, True, False)
+
+
+def _over_some_graphs(process: RevealedErdosRenyi, rounds: Ints, keys: Keys) -> LimitSums:
+    """Estimate E chi, which is the same in all rounds; a sample does not give the largest chi."""
+    draws = max(2, min(DRAWS, _most_graphs(process.arms)))
+    if process.shared:
+        graphs = [process.round(t, Keys(keys.seed)) for t in range(1, draws + 1)]
+    else:
+        graphs = [process.round(1, Keys(keys.seed, 0, draws))]
+    chi = np.concatenate([clique_cover_numbers(graph) for graph in graphs])
+    mean, error = float(chi.mean()), float(chi.std(ddof=1)) / math.sqrt(draws)
+    total, error_of_total = np.multiply(rounds, mean / 2.0), np.multiply(rounds, error / 2.0)
+    note = f"E chi is estimated from {draws} random graphs."
+    return LimitSums(total, None, True, False, error=error_of_total, note=note)
+
+
+def _round_by_round(process: Process, rounds: Ints, keys: Keys) -> LimitSums:
+    """Evaluate the graphs of each round, for at least two trials within the limit of graphs."""
+    last = int(rounds[-1])
+    count = max(2, min(keys.trials, _most_graphs(process.arms) // last))
+    selected = Keys(keys.seed, keys.first_trial, count)
+    covers = _Covers(process.arms)
+    limits = np.empty((count, last))
+    deterministic = uniform = shared = True
+    previous: Feedback | None = None
+    for t in range(1, last + 1):
+        graph = process.round(t, selected)
+        if graph is previous:
+            limits[:, t - 1] = limits[:, t - 2]
+            continue
+        previous = graph
+        limits[:, t - 1] = covers.limits(graph, count)
+        deterministic = deterministic and graph.deterministic
+        uniform = uniform and isinstance(graph, UniformFeedback)
+        shared = shared and graph.shared
+    until = np.cumsum(limits, axis=1)[:, rounds - 1]
+    largest = np.maximum.accumulate(limits, axis=1)[:, rounds - 1] * rounds
+    found = LimitSums(
+        until.mean(axis=0), largest.mean(axis=0), deterministic, uniform, note=covers.note
+    )
+    if shared:  # exact
+        return found
+    error, largest_error = (x.std(axis=0, ddof=1) / math.sqrt(count) for x in (until, largest))
+    note = f"Estimated from the graphs of {count} trials. {covers.note}".strip()
+    return replace(found, error=error, largest_error=largest_error, note=note)
+
+
+def _most_graphs(arms: int) -> int:
+    """Return the largest number of distinct graphs whose clique cover is computed."""
+    return ENTRIES // arms**2
+
+
+@dataclass
+class _Covers:
+    """Cache of ratio limits of graphs, up to a maximum number of graphs."""
+
+    arms: int
+    known: dict[bytes, float] = field(default_factory=dict)
+    left_out: int = 0
+
+    @property
+    def note(self) -> str:
+        """Number of graphs whose limit was not computed, as a text."""
+        if not self.left_out:
+            return ""
+        which = "1 graph" if self.left_out == 1 else f"{self.left_out} graphs"
+        return f"chi of {which} was not computed; the upper bound {self.arms} is used."
+
+    def limits(self, graph: Feedback, trials: int) -> Floats:
+        """Return one limit for all trials, or one per trial."""
+        if isinstance(graph, UniformFeedback) or not graph.deterministic:
+            return ratio_limit(graph)
+        if self.arms > MOST_ARMS:
+            self.left_out += 1
+            return np.array([self.arms / 2.0])
+        found = []
+        for matrix in matrices(graph, trials):
+            key = np.packbits(matrix > 0.0).tobytes()
+            if key not in self.known and len(self.known) < max(2, _most_graphs(self.arms)):
+                self.known[key] = float(clique_cover_numbers(DenseFeedback(matrix))[0]) / 2.0
+            self.left_out += key not in self.known
+            found.append(self.known.get(key, self.arms / 2.0))
+        return np.array(found)
+
+
+def sub_gaussian(posterior: Posterior) -> float | None:
+    """Return the declared sub-Gaussian constant of a posterior; None if there is none."""
+    found: Any = getattr(posterior, "sub_gaussian", None)
+    if found is None:
+        return None
+    number = isinstance(found, int | float) and not isinstance(found, bool)
+    if not number or not 0.0 < found < math.inf:
+        raise InputError(
+            f"{type(posterior).__name__}: sub_gaussian must be a finite number above 0, not "
+            f"{short_repr(found)}"
+        )
+    return float(found)
+
+
+def why_unsupported(posterior: Posterior) -> str:
+    """Return the reason why no bound is proved for a posterior; empty if the bounds hold.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> why_unsupported(BetaBernoulli.of(2))
+    ''
+    """
+    if is_discounted(posterior):
+        return "the bounds are proved for constant means, but this posterior is discounted"
+    if reward_support(posterior).bounded or sub_gaussian(posterior) is not None:
+        return ""
+    return (
+        "the bounds are proved for bounded rewards and for rewards with a sub-Gaussian constant, "
+        f"and the posterior '{name_of(posterior)}' has neither"
+    )
+
+
+def reward_scale(posterior: Posterior) -> float:
+    """Return the factor of the regret bounds: 1 for rewards in [0, 1].
+
+    The factor is 2 sigma, for rewards that are sigma-sub-Gaussian given the past: high - low for
+    rewards in [low, high] (Hoeffding's lemma), and twice the attribute ``sub_gaussian`` of the
+    posterior otherwise. Bounds on the information ratio are multiplied by its square.
+
+    Parameters
+    ----------
+    posterior
+        Posterior.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        If the rewards are neither bounded nor have a sub-Gaussian constant.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> reward_scale(BetaBernoulli.of(2))
+    1.0
+    """
+    if reason := why_unsupported(posterior):
+        raise InputError(f"no regret bounds: {reason}")
+    rewards = reward_support(posterior)
+    if rewards.bounded:
+        return rewards.high - rewards.low
+    sigma = sub_gaussian(posterior)
+    assert sigma is not None  # by why_unsupported
+    return 2.0 * sigma
+
+
+def scale_note(posterior: Posterior) -> str:
+    """Return the constant of the rewards as a sentence; empty if the factor is 1."""
+    scale, rewards = reward_scale(posterior), reward_support(posterior)
+    if scale == 1.0:
+        return ""
+    if rewards.bounded:
+        return (
+            f"Rewards are from {rewards.low:g} to {rewards.high:g}: the bound for rewards in "
+            f"[0, 1] is multiplied by {scale:g}."
+        )
+    return (
+        f"Rewards are sub-Gaussian with the constant sigma = {scale / 2.0:g}: the bound for "
+        f"rewards in [0, 1] is multiplied by 2 sigma = {scale:g}."
+    )
+
+
+def same_model(one: Posterior, other: Posterior) -> bool:
+    """Return whether two posteriors are equal, apart from their accuracy.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> same_model(BetaBernoulli.of(2), BetaBernoulli([1, 1], [1, 1], "strict"))
+    True
+    """
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    mine, its = (
+        {name: value for name, value in _parameters(model).items() if name != "accuracy"}
+        for model in (one, other)
+    )
+    return mine.keys() == its.keys() and all(_equal(mine[name], its[name]) for name in mine)
+
+
+def _parameters(model: object) -> dict[str, Any]:
+    return parameters_given(model) if is_dataclass(model) else vars(model)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    found = one == other
+    return bool(found.all()) if hasattr(found, "all") else bool(found)
+
+
+#: Reason why there are no bounds for fixed means.
+FIXED_MEANS = (
+    "the means of the arms are fixed, but the bounds are on the regret averaged over means drawn "
+    "from the prior"
+)
+#: Reason why there are no bounds for means that change.
+CHANGING_MEANS = "the means of the arms change, but the bounds are proved for means that do not"
+#: Reason why there are no bounds if the policies use another model than the world.
+OTHER_MODEL = (
+    "the policies use another posterior than the prior of the world, but the bounds are on the "
+    "regret of policies that use this prior"
+)
+#: Reason why there are no bounds if only some arms are eligible.
+ELIGIBLE_ARMS = (
+    "only some arms are eligible in a round, but the bounds are on the regret against one best arm "
+    "of all rounds"
+)
+#: Reason why there are no bounds if outcomes arrive late or not at all.
+LATE_ANSWERS = (
+    "outcomes arrive late or not at all, but the bounds are proved for outcomes that arrive in the "
+    "round of the play"
+)
+
+
+def entropy_of(posterior: Posterior) -> float:
+    """Return the entropy H of the best arm under the prior, in nats.
+
+    Parameters
+    ----------
+    posterior
+        Posterior in its initial state, the prior. If all arms have the same prior, H = log K.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> round(entropy_of(BetaBernoulli.of(5)), 6)  # log 5
+    1.609438
+    """
+    return float(entropy(posterior.beliefs(posterior.init(1)).alpha)[0])
+
+
+def regret_bounds(
+    process: Process,
+    posterior: Posterior,
+    rounds: object,
+    *,
+    seed: int = 0,
+    first_trial: int = 0,
+    trials: int = 20,
+) -> tuple[Bound, ...]:
+    """Compute all bounds that are proved for a process, after each of several rounds.
+
+    Theorem 1 (IDS-LP) always holds. The bound for TS-N, IDS-N and IDSN-LP depends on the graphs:
+
+    - Theorem 2 and the earlier bound if all graphs are 0/1; Corollary 1 if the graph is fixed.
+    - Theorem 3 if all other arms are observed with probability r_t; Corollary 2 if r is fixed.
+    - K/2 per round for any other probabilities.
+
+    They are multiplied by the constant of the rewards
+    (:func:`~graphbandits.theory.bounds.reward_scale`): high - low for rewards in
+    [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma. The note of a bound
+    states it.
+
+    Liu, Buccapatnam and Shroff (2018). If each trial draws its own graphs, the bound is
+    sqrt(H E[sum_t ...]), by Jensen's inequality. The expectation is exact if there is a formula,
+    and otherwise estimated from random graphs.
+
+    Parameters
+    ----------
+    process
+        Graph process.
+    posterior
+        Prior of the arms.
+    rounds
+        Rounds in increasing order.
+    seed, first_trial, trials
+        Seed and trials of the random graphs for estimates. ``ratio_limits.ENTRIES`` limits the
+        number of trials.
+
+    Returns
+    -------
+    tuple of Bound
+
+    Examples
+    --------
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> found = regret_bounds(as_process("paper"), BetaBernoulli.of(5), [1000])
+    >>> [(bound.name, round(bound.final, 2)) for bound in found]
+    [('Theorem 1', 63.43), ('Corollary 1', 40.12), ('earlier bound', 40.12)]
+    """
+    scale, constant = reward_scale(posterior), scale_note(posterior)
+    if process.arms != posterior.arms:
+        raise InputError(f"the graph has {process.arms} arms, but the prior has {posterior.arms}")
+    at = check_rounds(rounds)
+    if process.rounds is not None and at[-1] > process.rounds:
+        raise InputError(
+            f"rounds must be at most {process.rounds}, the number of rounds of the graph process; "
+            f"got round {at[-1]}"
+        )
+    information = entropy_of(posterior)
+    sums = limit_sums(process, at, Keys(seed, first_trial, trials))
+    name, note = _statement(sums)
+    note = f"{note} {sums.note}".strip()
+    found = [
+        theorem_1(process.arms, information, at),
+        bound(name, at, sums.total, information, sums.error, note),
+    ]
+    if sums.deterministic and sums.largest is not None:
+        error = sums.largest_error
+        found.append(bound("earlier bound", at, sums.largest, information, error, sums.note))
+    return tuple(one.times(scale, constant) for one in found)
+
+
+def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
+    """Compute the bounds for the policies of a plan, after the recorded rounds.
+
+    Parameters
+    ----------
+    plan
+        Plan of a simulation.
+    results
+        Results of the plan. If they have recorded information ratios, the general bound of each
+        policy (Lemma 1) is included.
+
+    Returns
+    -------
+    tuple of Bound
+        Empty if no bound is proved; :func:`why_no_bounds` returns the reason.
+
+    Examples
+    --------
+    >>> plan = Plan.of(["ts-n", "ucb-n"], graph="random(r=0.25)", horizon=1000, trials=10)
+    >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
+    [('Corollary 2', 44.85)]
+    """
+    if why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible, plan.answers):
+        return ()
+    keys = Keys(plan.seed, plan.first_trial, plan.trials)
+    rounds, prior = plan.recording.record, plan.world.prior
+    general = () if results is None else recorded_bounds(results, prior)
+    return bounds_for(plan.policies, plan.process, prior, rounds, keys) + general
+
+
+def bounds_for(
+    policies: Collection[str], process: Process, prior: Posterior, rounds: object, keys: Keys
+) -> tuple[Bound, ...]:
+    """Compute the :func:`regret_bounds` that are proved for at least one of the policies.
+
+    Parameters
+    ----------
+    policies
+        Texts of the policies.
+    process
+        Graph process.
+    prior
+        Prior of the arms.
+    rounds
+        Rounds in increasing order.
+    keys
+        Seed and trials of the random graphs for estimates.
+
+    Returns
+    -------
+    tuple of Bound
+    """
+    if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in policies):
+        return ()
+    found = regret_bounds(process, prior, rounds, **asdict(keys))
+    return tuple(bound for bound in found if any(map(bound.is_for, policies)))
+
+
+def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
+    """Compute sqrt(H sum_t mean Psi_t) (Lemma 1) for policies with recorded information ratios.
+
+    Bounds above the number of rounds, times the width of the interval of rewards, are omitted,
+    because the regret cannot exceed it. A policy that has regret without information gain has
+    unbounded ratios. The ratios contain the scale of the rewards.
+
+    >>> from graphbandits.simulation.run import simulate_plan
+    >>> policies = ["ts-n", "ucb-n"]
+    >>> plan = Plan.of(policies, graph="paper", horizon=10, trials=5, ratios="bound")
+    >>> [bound.name for bound in recorded_bounds(simulate_plan(plan), plan.world.prior)]
+    ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
+    """
+    information, rewards = entropy_of(prior), reward_support(prior)
+    most = (rewards.high - rewards.low) * float(results.rounds[-1])
+    found = []
+    for policy, result in results.policies.items():
+        sums = result.ratio_sums
+        if sums is not None and np.isfinite(sums.mean).all():
+            general = general_bound(sums, information, results.rounds, (policy,))
+            if general.final <= most:
+                found.append(replace(general, name=f"Lemma 1 ({policy})", with_parameters=True))
+    return tuple(found)
+
+
+def why_no_bounds(
+    world: World,
+    posterior: Posterior | None = None,
+    eligible: object = None,
+    answers: object = None,
+) -> str:
+    """Return the reason why no bound is proved for a world; empty if the bounds hold.
+
+    ``posterior`` is the model that the policies use, if it may differ from the prior of the world.
+    ``eligible`` are the eligible arms of the simulation, None if all arms are. ``answers`` are the
+    delays and the probability of an outcome, None if all outcomes arrive in the round of the play.
+
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> from graphbandits.worlds import Bernoulli
+    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2)))
+    ''
+    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2), fixed=[0.2, 0.7]))[:35]
+    'the means of the arms are fixed, bu'
+    """
+    if isinstance(world, Changing):
+        return CHANGING_MEANS
+    if eligible is not None:
+        return ELIGIBLE_ARMS
+    if answers is not None:
+        return LATE_ANSWERS
+    if getattr(world, "fixed", None) is not None:
+        return FIXED_MEANS
+    if posterior is not None and not same_model(posterior, world.prior):
+        return OTHER_MODEL
+    return why_unsupported(world.prior)
+
+
+def _statement(sums: LimitSums) -> tuple[str, str]:
+    """Return name and note of the bound for TS-N, IDS-N and IDSN-LP."""
+    if sums.deterministic:
+        return "Corollary 1" if sums.constant else "Theorem 2", ""
+    if sums.uniform:
+        return "Corollary 2" if sums.constant else "Theorem 3", ""
+    if sums.constant:
+        note = "For different probabilities only K/2 per round is proved, since G h >= h."
+        return "Lemmas 1 and 2", note
+    note = (
+        "c_t is chi(G_t)/2 in rounds with a 0/1 graph, K / (2 (K r_t + 1 - r_t)) if all other "
+        "arms are observed with probability r_t, and K/2 for other probabilities, for which no "
+        "smaller bound is proved."
+    )
+    return "Lemma 1", note
+
+
+@dataclass(frozen=True)
+class BoundVerdict:
+    """Comparison of a bound with the mean regret of one policy, after the last round.
+
+    Parameters
+    ----------
+    bound
+        Bound that is proved for the policy.
+    policy
+        Text of the policy.
+    mean
+        Mean regret.
+    low, high
+        Confidence interval of the expected regret.
+    verdict
+        "below" if ``high`` is at most the bound, "above" if ``low`` is larger than the bound,
+        "no clear difference" otherwise, "unknown" if there is only one trial. For an estimated
+        bound, the ends of its confidence interval are used.
+    """
+
+    bound: Bound
+    policy: str
+    mean: float
+    low: float
+    high: float
+    verdict: str
+
+
+def judge_bounds(
+    bounds: Iterable[Bound], results: Results, confidence: float = 0.95
+) -> list[BoundVerdict]:
+    """Compare bounds with results, for all policies of the results for which they are proved.
+
+    Parameters
+    ----------
+    bounds
+        Bounds after the last round of the results.
+    results
+        Results of a simulation.
+    confidence
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    list of BoundVerdict
+
+    Examples
+    --------
+    >>> from graphbandits.simulation.run import simulate_plan
+    >>> plan = Plan.of(["ts-n", "ids-lp"], graph="paper", horizon=100, trials=50)
+    >>> judged = judge_bounds(bounds_of(plan), simulate_plan(plan))
+    >>> [(one.bound.name, one.policy, one.verdict) for one in judged][:2]
+    [('Theorem 1', 'ids-lp', 'below'), ('Corollary 1', 'ts-n', 'below')]
+    """
+    found = []
+    for one in bounds:
+        if int(one.rounds[-1]) != int(results.rounds[-1]):
+            raise InputError(
+                f"the bound '{one.name}' is for {one.rounds[-1]} rounds, but the results have "
+                f"{results.rounds[-1]} rounds"
+            )
+        for name in filter(one.is_for, results.policies):
+            low, high = results.interval(name, confidence)
+            mean = float(results[name].mean[-1])
+            verdict = "unknown"
+            if not math.isnan(low):
+                half = t_quantile(confidence, results.trials) * one.final_error
+                above = "above" if low > one.final + half else "no clear difference"
+                verdict = "below" if high <= one.final - half else above
+            found.append(BoundVerdict(one, name, mean, low, high, verdict))
+    return found
+
+
+def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
+    """Convert bounds and their verdicts for each policy to JSON values."""
+    judged = judge_bounds(bounds, results)
+    return [
+        {
+            "name": bound.name,
+            "formula": bound.formula,
+            "source": bound.source,
+            "note": bound.note,
+            "value": bound.final,
+            "standard_error": bound.final_error,
+            "policies": {
+                one.policy: {
+                    "mean": one.mean,
+                    "interval": [one.low, one.high],
+                    "mean_is": one.verdict,
+                }
+                for one in judged
+                if one.bound is bound
+            },
+        }
+        for bound in bounds
+    ]

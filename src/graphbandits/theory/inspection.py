@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from graphbandits.engine._progress import JOINT_COMPILATION, announce_compilation
 from graphbandits.errors import InputError
-from graphbandits.gains import information_ratio, joint_gain, sampled_gain
 from graphbandits.graphs import Feedback, Fixed, GraphLike, UniformFeedback, make_process
 from graphbandits.policies.bayesian import GAINS, Bayesian, GainPolicy
 from graphbandits.posteriors import Beliefs, Posterior, reward_support
-from graphbandits.posteriors._capabilities import predict, strictest
+from graphbandits.posteriors.base import predict, strictest
 from graphbandits.registry import name_of, registered, text_of, text_parameters
 from graphbandits.rng import Keys, Stream
-from graphbandits.theory.ratio_limits import ratio_limit
-from graphbandits.theory.reward_constants import reward_scale, why_unsupported
+from graphbandits.rules.gains import information_ratio, joint_gain, sampled_gain
+from graphbandits.simulation.progress import JOINT_COMPILATION, announce_compilation
+from graphbandits.theory.bounds import ratio_limit, reward_scale, why_unsupported
 from graphbandits.worlds import as_posterior
 
 #: Most arms for which the clique cover is computed; above, the search would take too long.

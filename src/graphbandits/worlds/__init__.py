@@ -1,14 +1,26 @@
-"""Worlds: models of the rewards, with their priors."""
+"""Worlds and posteriors from text forms, parameters by arm and objects."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from graphbandits.errors import InputError, short_repr
+from graphbandits.posteriors import Posterior
+from graphbandits.posteriors.beta_bernoulli import beta_pair
+from graphbandits.registry import build, class_of, name_of, parameters_of, parse
 from graphbandits.worlds.base import Changing, PriorWorld, World, outcome_uniforms
-from graphbandits.worlds.bernoulli import Bernoulli
-from graphbandits.worlds.bernoulli_switch import BernoulliSwitch
-from graphbandits.worlds.beta import Beta
-from graphbandits.worlds.categorical import Categorical
-from graphbandits.worlds.gaussian import Gaussian
-from graphbandits.worlds.gaussian_unknown_noise import GaussianUnknownNoise
-from graphbandits.worlds.loaders import as_posterior, as_world
-from graphbandits.worlds.poisson import Poisson
+from graphbandits.worlds.models import (
+    Bernoulli,
+    BernoulliSwitch,
+    Beta,
+    Categorical,
+    Gaussian,
+    GaussianUnknownNoise,
+    Poisson,
+)
 
 __all__ = [
     "Bernoulli",
@@ -25,3 +37,225 @@ __all__ = [
     "as_world",
     "outcome_uniforms",
 ]
+
+#: Members without which nothing works; the contract checks test all others.
+POSTERIOR_PARTS = ("arms", "init", "beliefs")
+WORLD_PARTS = ("prior", "arms", "means", "outcomes")
+#: Parameters of worlds and posteriors that are not parameters of the prior of an arm.
+NOT_PRIOR = ("fixed", "changes", "accuracy", "discount", "half_life")
+
+
+def as_world(
+    given: str | World | None, arms: int, prior: object = None, means: object = None
+) -> World:
+    """Return a world, given as text or as an object.
+
+    Parameters
+    ----------
+    given : str, World or None
+        A text such as ``"gaussian(noise=0.5)"``, a world, which is returned unchanged, or None for
+        Bernoulli arms with uniform priors.
+    arms : int
+        Number of arms K.
+    prior : object, optional
+        Parameters of the prior in addition to those of the text, for all arms or by arm; see
+        :func:`prior_parameters`.
+    means : sequence of float, optional
+        Fixed means of the arms.
+
+    Returns
+    -------
+    World
+        The world.
+
+    Raises
+    ------
+    InputError
+        If the text names no world, if the object is not a world, or if parameters are invalid.
+
+    Examples
+    --------
+    >>> as_world("bernoulli(a=2)", arms=2, prior=[(2, 5), (1, 1)]).prior.b
+    array([5., 1.])
+    """
+    if given is not None and not isinstance(given, str):
+        if prior is not None or means is not None:
+            raise InputError("prior and means are parameters of a world given as text")
+        return check_world(given, arms)
+    text = "bernoulli" if given is None else given
+    name, written = parse(text, what="world")
+    cls = class_of("world", name)
+    more = {} if prior is None else prior_parameters(prior, cls, arms, written)
+    if means is not None:
+        if "fixed" not in parameters_of(cls):
+            raise InputError(f"the means of the world '{name_of(cls)}' cannot be fixed")
+        more["fixed"] = means
+    return check_world(build("world", text, arms, **more), arms)
+
+
+def check_world(given: object, arms: int | None = None) -> World:
+    """Return a world, checked, also for its number of arms if that is given."""
+    missing = [part for part in WORLD_PARTS if not hasattr(given, part)]
+    if isinstance(given, type) or missing == list(WORLD_PARTS):
+        raise InputError(
+            "a world must be a text such as 'bernoulli' or an object such as Bernoulli(...), not "
+            f"{short_repr(given)}"
+        )
+    if missing:
+        raise InputError(f"world '{name_of(given)}' lacks {', '.join(missing)}")
+    world = cast(World, given)
+    if arms is not None and world.arms != arms:
+        raise InputError(f"the world has {world.arms} arms, but {arms} were given")
+    return world
+
+
+def as_posterior(given: str | Posterior | None, arms: int, prior: object = None) -> Posterior:
+    """Return the prior of K arms, given as text or as an object.
+
+    Parameters
+    ----------
+    given : str, Posterior or None
+        A text such as ``"normal(mean=0, sd=1, noise=0.5)"``, a posterior, which is returned
+        unchanged, or None for Beta-Bernoulli arms.
+    arms : int
+        Number of arms K.
+    prior : object, optional
+        Parameters in addition to those of the text, for all arms or by arm; see
+        :func:`prior_parameters`.
+
+    Returns
+    -------
+    Posterior
+        The prior.
+
+    Raises
+    ------
+    InputError
+        If the text names no posterior, if the object is not a posterior, or if parameters are
+        invalid.
+
+    Examples
+    --------
+    >>> as_posterior("beta-bernoulli(a=2, b=5)", arms=3).b
+    array([5., 5., 5.])
+    """
+    if given is None or isinstance(given, str):
+        text = "beta-bernoulli" if given is None else given
+        name, written = parse(text, what="posterior")
+        cls = class_of("posterior", name)
+        more = {} if prior is None else prior_parameters(prior, cls, arms, written)
+        given = build("posterior", text, arms, **more)
+    elif prior is not None:
+        raise InputError("prior has parameters of a posterior given as text")
+    missing = [part for part in POSTERIOR_PARTS if not hasattr(given, part)]
+    if isinstance(given, type) or "beliefs" in missing:
+        raise InputError(
+            "a posterior must be a text such as 'beta-bernoulli' or an object such as "
+            f"BetaBernoulli(...), not {short_repr(given)}"
+        )
+    if missing:
+        raise InputError(f"posterior '{name_of(given)}' lacks {', '.join(missing)}")
+    posterior = cast(Posterior, given)
+    if posterior.arms != arms:
+        raise InputError(f"the prior has {posterior.arms} arms, but the graph has {arms}")
+    return posterior
+
+
+def prior_parameters(
+    prior: Any, cls: type, arms: int, written: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return parameters of a prior as arguments of the class method ``of`` of its class.
+
+    Parameters
+    ----------
+    prior : str, sequence, mapping, or sequence of them
+        Parameters of all arms: a text such as ``"mean=0.5,sd=2"``, a mapping, or values in the
+        order of the parameters such as ``(2, 5)`` or ``"2,5"``. Or a sequence with one of these for
+        each arm.
+    cls : type
+        Class of the posterior or the world.
+    arms : int
+        Number of arms K.
+    written : mapping of str to value, optional
+        Parameters of the text form. An arm without a value of its own has these, or the defaults.
+
+    Returns
+    -------
+    dict
+        The parameters; a list with one value per arm if they were given by arm.
+
+    Examples
+    --------
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> prior_parameters("2,5", BetaBernoulli, arms=2)
+    {'a': 2.0, 'b': 5.0}
+    >>> prior_parameters([{"b": 3}, (2, 5)], BetaBernoulli, arms=2)
+    {'a': [1.0, 2], 'b': [3, 5]}
+    """
+    names = [name for name in parameters_of(cls) if name not in NOT_PRIOR]
+    if is_one_prior(prior):
+        return _one_prior(prior, cls, names)
+    listed = list(prior) if isinstance(prior, Sequence | np.ndarray) else []
+    if len(listed) != arms:
+        raise InputError(
+            f"prior must have the parameters of all arms, such as {_example(names)}, or a list "
+            f"with those of each of the {arms} arms; got {short_repr(prior)}"
+        )
+    entries = [_one_prior(one, cls, names) for one in listed]
+    used = [name for name in names if any(name in entry for entry in entries)]
+    defaults = parameters_of(cls) | dict(written or {})
+    return {
+        name: [entry.get(name, _of_arm(defaults[name], i, arms)) for i, entry in enumerate(entries)]
+        for name in used
+    }
+
+
+def _of_arm(value: Any, arm: int, arms: int) -> Any:
+    """Return the value of an arm: an entry if there is one for each arm, else the value itself."""
+    by_arm = isinstance(value, list | tuple) and len(value) == arms
+    return value[arm] if by_arm else value
+
+
+def is_one_prior(prior: object) -> bool:
+    """Return whether a prior is for all arms, not a list by arm.
+
+    >>> is_one_prior((2, 5)), is_one_prior("2,5"), is_one_prior([(2, 5), (1, 1)])
+    (True, True, False)
+    """
+    if isinstance(prior, str | Mapping):
+        return True
+    return isinstance(prior, Sequence | np.ndarray) and all(map(_is_number, prior))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _one_prior(prior: Any, cls: type, names: list[str]) -> dict[str, Any]:
+    """Return the parameters of one prior by name."""
+    if isinstance(prior, str) and "=" not in prior and names[:2] == ["a", "b"]:
+        prior = beta_pair(prior)
+    if isinstance(prior, str):
+        _, found = parse(f"prior({prior})", what="prior")
+        prior = found if "=" in prior else next(iter(found.values()), ())
+        prior = prior if isinstance(prior, Mapping | tuple) else (prior,)
+    if isinstance(prior, Mapping):
+        found = dict(prior)
+    elif is_one_prior(prior) and 0 < len(prior) <= len(names):
+        found = dict(zip(names, prior, strict=False))
+    else:
+        raise InputError(
+            f"a prior of '{name_of(cls)}' has the parameters {', '.join(names)}: write "
+            f"{_example(names)}, not {short_repr(prior)}"
+        )
+    for name in found:
+        if name not in names:
+            raise InputError(
+                f"a prior of '{name_of(cls)}' has no parameter {name!r}: choose from "
+                f"{', '.join(names)}"
+            )
+    return found
+
+
+def _example(names: list[str]) -> str:
+    return "'" + ",".join(f"{name}=1" for name in names[:2]) + "'"

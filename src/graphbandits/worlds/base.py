@@ -7,12 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from graphbandits._rng_kernels import pair_uniforms
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, short_repr
 from graphbandits.posteriors import Posterior, Support
-from graphbandits.posteriors.support import reward_support
+from graphbandits.posteriors.base import reward_support
 from graphbandits.rng import Keys, Stream
-from graphbandits.worlds._outcome_kernels import pair_uniforms
 
 
 class World(Protocol):
@@ -21,7 +21,7 @@ class World(Protocol):
     Attributes
     ----------
     rewards : Support, optional
-        Rewards of the world (:mod:`graphbandits.posteriors.support`). Without it they are those of
+        Rewards of the world (:mod:`graphbandits.posteriors.base`). Without it they are those of
         the prior.
     """
 

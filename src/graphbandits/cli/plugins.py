@@ -1,0 +1,450 @@
+"""``graphbandits list`` and ``new``: list what is available, and create files from templates."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import graphbandits
+from graphbandits.cli import _common
+from graphbandits.cli._common import (
+    count,
+    duration,
+    load,
+    number,
+    option,
+    plain_console,
+    plain_table,
+    print_json,
+    print_line,
+    print_table,
+    print_text,
+)
+
+if TYPE_CHECKING:
+    from graphbandits.study.run import SimulationAudit
+    from graphbandits.testing import Verdict
+    from graphbandits.theory.audit import Tally
+
+new = typer.Typer(
+    no_args_is_help=True, help="Create a plug-in or experiment file from a commented template."
+)
+
+
+#: Policies of the simulations that are suggested.
+_POLICIES = ("--policy", "ids-n", "--policy", "ts-n")
+_SIZE = ("--horizon", "300", "--trials", "100")
+
+
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(help="policies, graphs, worlds, posteriors or experiments. Default: all."),
+    ] = "",
+    plugin: _common.Plugin = None,
+    json: _common.Json = False,
+) -> None:
+    """List the available plug-ins and experiments with their parameters.
+
+    Example: graphbandits list policies
+    """
+    load(plugin)
+    listing = graphbandits.list_available(what)
+    if json:
+        print_json(listing)
+        return
+    for plural, entries in listing.items():
+        rows = [_row(entry) for entry in entries]
+        table = plain_table(plural, list(rows[0]))
+        table.columns[0].no_wrap = True
+        for row in rows:
+            table.add_row(*row.values())
+        print_table(table)
+
+
+def _row(entry: dict[str, Any]) -> dict[str, str]:
+    """Return the cells of a table row by column title."""
+    row = {"name": entry["name"], "description": entry["description"]}
+    if "size" in entry:
+        size = {what: number for what, number in entry["size"].items() if number is not None}
+        row["size"] = ", ".join(f"{_size_text(number)} {what}" for what, number in size.items())
+        row["simulations"] = str(entry["runs"])
+    if "parameters" in entry:
+        row["parameters"] = ", ".join(
+            name if default is None else f"{name}={default}"
+            for name, default in entry["parameters"].items()
+        )
+    return row | ({"needs": entry["graph_known"]} if "graph_known" in entry else {})
+
+
+def _size_text(number: int | list[int]) -> str:
+    """Format a size or a range of sizes.
+
+    >>> _size_text(5), _size_text([2, 3, 100])
+    ('5', '2 to 100')
+    """
+    return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
+
+
+@new.command("policy")
+def new_policy(
+    name: Annotated[str, typer.Argument(help="Name of the policy, such as my-ucb.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the policy.")
+    ] = None,
+) -> None:
+    """Create a commented, working policy that passes the contract tests, as a starting point.
+
+    Example: graphbandits new policy my-ucb
+    """
+    target = str(graphbandits.new_policy(name, output))
+    simulation = ["simulate", "--plugin", target, "--policy", name, "--policy", "ids-n"]
+    _print_written(target, ["check", target], [*simulation, "--graph", "paper", *_SIZE])
+
+
+@new.command("graph")
+def new_graph(
+    name: Annotated[str, typer.Argument(help="Name of the graph, such as my-path.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the graph.")
+    ] = None,
+) -> None:
+    """Create a commented, working graph that passes the contract tests, as a starting point.
+
+    Example: graphbandits new graph my-path
+    """
+    target = str(graphbandits.new_graph(name, output))
+    simulation = ["simulate", "--plugin", target, "--graph", name, "--arms", "6"]
+    _print_written(target, ["check", target], [*simulation, *_POLICIES, *_SIZE])
+
+
+@new.command("world")
+def new_world(
+    name: Annotated[str, typer.Argument(help="Name of the world, such as my-world.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the world.")
+    ] = None,
+) -> None:
+    """Create a commented, working world that passes the contract tests, as a starting point.
+
+    Example: graphbandits new world my-world
+    """
+    target = str(graphbandits.new_world(name, output))
+    simulation = ["simulate", "--plugin", target, "--world", name, "--graph", "star"]
+    simulation += ["--arms", "5", *_POLICIES, *_SIZE]
+    _print_written(target, ["check", target], simulation)
+
+
+@new.command("posterior")
+def new_posterior(
+    name: Annotated[str, typer.Argument(help="Name of the posterior, such as my-normal.")],
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the posterior.")
+    ] = None,
+) -> None:
+    """Create a commented, working posterior that passes the contract tests, as a starting point.
+
+    Example: graphbandits new posterior my-normal
+    """
+    target = str(graphbandits.new_posterior(name, output))
+    simulation = ["simulate", "--plugin", target, "--world", "gaussian", "--posterior", name]
+    # sums over a grid are slow
+    simulation += ["--graph", "star", "--arms", "3", *_POLICIES, "--horizon", "50"]
+    _print_written(target, ["check", target], [*simulation, "--trials", "10"])
+
+
+@new.command("experiment")
+def new_experiment(
+    name: Annotated[
+        str, typer.Argument(help="Name of the experiment, such as my-study.")
+    ] = "my-experiment",
+    output: Annotated[
+        Path | None, option("FILE", "File to write. Default: named after the experiment.")
+    ] = None,
+) -> None:
+    """Create a commented experiment file that shows every key and runs in seconds.
+
+    Example: graphbandits new experiment my-study
+    """
+    target = str(graphbandits.new_experiment(name, output))
+    _print_written(target, ["run", target, "--dry-run"], ["run", target])
+
+
+def _print_written(target: str, *commands: list[str]) -> None:
+    """Print the name of the file and the next commands to run."""
+    print_line(f"Wrote {target}. Next:")
+    for command in commands:
+        print_line(f"  {shlex.join(['graphbandits', *command])}")
+
+
+STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless": "bold red"}
+
+
+def check(
+    plugin: Annotated[
+        list[str],
+        typer.Argument(help="Python file with plug-ins, or the name of a plug-in."),
+    ],
+    only: Annotated[
+        list[str] | None, option("CHECK", "Run only this check; repeat for several.")
+    ] = None,
+    json: _common.Json = False,
+) -> None:
+    """Run the contract tests on a policy, graph, world or posterior.
+
+    Prints one verdict per check. The exit code is 1 if a check fails.
+
+    Example: graphbandits check my_ucb.py
+    """
+    printer = _Printer()
+    finished = None if json else printer.print
+    verdicts = graphbandits.check_plugins(plugin, only=only or [], progress=True, finished=finished)
+    if json:
+        print_json([verdict.to_dict() for verdict in verdicts])
+    printer.print_totals()
+    raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
+
+
+class _Printer:
+    """Prints verdicts as they arrive, and the totals of each plug-in."""
+
+    def __init__(self) -> None:
+        self._console = plain_console()
+        self._verdicts: list[Verdict] = []  # of the current plug-in
+        self._first_check: dict[str, str] = {}  # the check that first reported a failure
+
+    def print(self, verdict: Verdict) -> None:
+        console, name = self._console, verdict.check.name
+        if not self._verdicts or verdict.example is not self._verdicts[-1].example:
+            self.print_totals()
+            console.print(f"{verdict.check.kind} {verdict.plugin}", style="bold")
+        self._verdicts.append(verdict)
+        style = STYLES[verdict.outcome]
+        console.print(f"  {verdict.outcome:9}", style=style, end="")
+        promise = _wrapped(_first_clause(verdict.check.promise), console.width, 33)
+        console.print(f"{name:22}{promise}", soft_wrap=True)
+        if verdict.why:
+            first = self._first_check.setdefault(_failure_cause(verdict.why), name)
+            why = verdict.why if first == name else f"same failure as in '{first}' above"
+            shown = _wrapped(why, console.width, 11)
+            console.print(f"{'':11}{shown}", style=style, soft_wrap=True)
+
+    def print_totals(self) -> None:
+        """Print the totals of the current plug-in and reset them."""
+        if self._verdicts:
+            found = [verdict.outcome for verdict in self._verdicts]
+            sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
+            self._console.print(f"  {count(len(found), 'check')}: {', '.join(sums)}.\n")
+        self._verdicts, self._first_check = [], {}
+
+
+def _first_clause(promise: str) -> str:
+    """Return the part of a promise before the colon, which fits in one line.
+
+    >>> _first_clause("Trials do not see each other: a block gives each its bits.")
+    'Trials do not see each other.'
+    """
+    return promise.partition(":")[0].rstrip(".") + "."
+
+
+def _failure_cause(why: str) -> str:
+    """Return the cause of a failure without its location, to report each bug once.
+
+    >>> _failure_cause("star: policy 'x' failed in round 3, in propose: x.py, line 9: NameError: n")
+    'x.py, line 9: NameError: n'
+    """
+    match = re.search(r"failed in round \d+, in \w+: (.*?)(?:\): declare .*)?$", why)
+    return match[1] if match else re.sub(r"^[^:]*: |round \d+", "", why)
+
+
+def _wrapped(text: str, width: int, indent: int) -> str:
+    """Wrap a text to the terminal width, and indent all lines but the first."""
+    return ("\n" + " " * indent).join(textwrap.wrap(text, max(20, width - indent - 1)))
+
+
+def audit(
+    experiment: _common.ExperimentName,
+    trials: Annotated[int | None, number("Trials per policy. Default: 100.")] = None,
+    seed: _common.FileSeed = None,
+    policy: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "Additional policy to audit; repeat for several. Policies of the experiment that a "
+            "theorem covers are always audited.",
+        ),
+    ] = None,
+    gain: Annotated[
+        str,
+        option(
+            "GAIN",
+            "Information gain: joint (exact), bound (G h), or auto (joint if it is fast to "
+            "compute, else bound).",
+        ),
+    ] = "auto",
+    workers: _common.Workers = None,
+    plugin: _common.Plugin = None,
+    json: _common.Json = False,
+) -> None:
+    """Check the paper's statements in every round of an experiment.
+
+    Checks Propositions 1 and 2, Lemmas 2 and 3 and Theorems 1 to 3 for the policies and graphs
+    that they cover. If a statement is violated, prints a command that shows the state, and exits
+    with code 1.
+
+    Example: graphbandits audit paper-1a --trials 20
+    """
+    found = graphbandits.audit_experiment(
+        experiment,
+        trials=trials,
+        seed=seed,
+        policies=policy or [],
+        plugins=plugin or [],
+        gain=gain,
+        workers=workers,
+        finished=None if json else _print_audit,
+    )
+    if json:
+        print_json(found.to_dict())
+    for sentence in found.broken:
+        typer.echo(f"Error: {sentence}", err=True)
+    raise typer.Exit(0 if found.holds else 1)
+
+
+def _print_audit(simulation: SimulationAudit) -> None:
+    from graphbandits.theory.audit import FLOOR, SMALL
+
+    plan, found = simulation.plan, simulation.audit
+    size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
+    print_text(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
+    table = plain_table("", ["statement", "content"], ["checks", "tightest margin"])
+    for tally in found.tallies:
+        checks = f"{tally.checks:,}" if tally.checks else "none"
+        broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
+        style = "bold red" if tally.violations else None
+        table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
+    print_table(table)
+    numbers = ["mean regret", "s.e.", "bound of Lemma 1", "bound of its theorem"]
+    means = plain_table("", ["policy"], numbers)
+    for curve in found.curves:
+        theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "none"
+        style = "bold red" if curve.broken else None
+        ends = [curve.mean[-1], curve.standard_error[-1], curve.general[-1]]
+        # the standard error of a single trial is undefined
+        cells = ("unknown" if math.isnan(end) else f"{end:.2f}" for end in ends)
+        means.add_row(curve.policy, *cells, theorem, style=style)
+    print_table(means)
+    rounds = found.rounds
+    print_text(
+        f"Checked {rounds.share:.1%} of {rounds.all:,} rounds. In {rounds.unchecked:,} rounds the "
+        f"information gain\nof the play is below {FLOOR:g} nats: not checked (below {SMALL:g} in "
+        f"{rounds.small:,} rounds, {rounds.small / rounds.all:.1%})."
+    )
+    if found.gain != "joint":
+        print_text(f"Psi is computed with G h, and Proposition 1 is not checked: {found.why}.")
+    for name, why in found.skipped.items():
+        print_text(f"{name} is not checked: {why}.")
+    verdict = "A statement is violated." if found.broken else "No violation."
+    if rounds.unchecked == rounds.all:
+        verdict = "Nothing was checked: no play has an information gain."
+    print_text(f"{verdict} {duration(simulation.seconds)}.\n")
+
+
+def _margin(tally: Tally) -> str:
+    """Format the smallest relative distance to the limit.
+
+    >>> from graphbandits.theory.audit import STATEMENTS, Tally
+    >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))
+    ('25.0% (ts-n)', '')
+    """
+    if not tally.checks:
+        return ""
+    share = f"{tally.margin:.1%}" if abs(tally.margin) >= 1e-3 else f"{tally.margin:.0e}"
+    return f"{share} ({tally.nearest})"
+
+
+#: Graphs that use the kernels of matrices, of probabilities and of lists of edges.
+_GRAPHS = (("complete", 3), ("random(r=0.5)", 3), ("ring", 2000))
+
+
+def precompile(
+    policies: Annotated[
+        list[str] | None,
+        option("NAME", "Policy to compile for; repeat for several. Default: all policies."),
+    ] = None,
+    worlds: Annotated[
+        list[str] | None,
+        option("NAME", "Reward model to compile for; repeat for several. Default: bernoulli."),
+    ] = None,
+    cache: Annotated[
+        Path | None, option("DIR", "Directory of the machine code, instead of NUMBA_CACHE_DIR.")
+    ] = None,
+) -> None:
+    """Compile for this machine now, so that no later process has to.
+
+    Decisions of each policy are simulated on small graphs. Use it when you build a container, with
+    the same NUMBA_CACHE_DIR as at run time. NUMBA_CPU_NAME=generic compiles for all processors of
+    this kind, if it is set at run time, too.
+
+    Example: graphbandits precompile --policies ids-n --cache /opt/kernels
+    """
+    if cache is not None:  # the directory is read when the kernels are imported
+        words = [f"--policies={name}" for name in policies or ()]
+        words += [f"--worlds={name}" for name in worlds or ()]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache.resolve())}
+        command = [sys.executable, "-m", "graphbandits", "precompile", *words]
+        raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+    import graphbandits
+    from graphbandits import _jit
+    from graphbandits.errors import InputError
+    from graphbandits.policies import as_policy
+    from graphbandits.worlds import as_world
+
+    if not _jit.cache_is_writable():
+        raise InputError(
+            f"the machine code cannot be kept: {_jit.cache_directory()} cannot be written; "
+            "choose another directory with --cache"
+        )
+    every = [entry["name"] for entry in graphbandits.list_available("policies")["policies"]]
+    chosen, models = policies or every, worlds or ["bernoulli"]
+    for name in chosen:  # all names are checked before the first one is compiled
+        as_policy(name)
+    for world in models:
+        as_world(world, arms=2)
+    for world in models:
+        for name in chosen:
+            print_text(f"Compiling {name} for {world} ...")
+            for graph, arms in _GRAPHS:
+                _decide(name, world, graph, arms)
+    print_text(f"The machine code is in {_jit.cache_directory()}")
+
+
+def _decide(policy: str, world: str, graph: str, arms: int) -> None:
+    """Decide in a simulation and with a live agent, unless the policy does not accept the graph."""
+    import graphbandits
+    from graphbandits.errors import InputError, NeedsError
+    from graphbandits.posteriors import BetaBernoulli
+    from graphbandits.worlds import as_world
+
+    prior = as_world(world, arms).prior
+    if isinstance(prior, BetaBernoulli):  # many different posteriors have kernels of their own
+        prior = BetaBernoulli.of(arms, a=[1.0 + arm / arms for arm in range(arms)])
+    try:
+        agent = graphbandits.Agent(policy, arms, graph, posterior=prior, horizon=10, seed=0)
+        decision = agent.decide()
+        agent.observe(decision, {decision.arm: 1.0})
+        agent.explain(decision)
+        agent.health()
+        graphbandits.simulate(policy, world, graph, arms=arms, horizon=2, trials=2, progress=False)
+        agent.beliefs()  # last: without a posterior it is refused
+    except (InputError, NeedsError):
+        return

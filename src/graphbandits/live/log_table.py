@@ -1,0 +1,444 @@
+"""The table of a log, and what it refers to: arms, graphs, prior, and events in between."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, short_repr
+from graphbandits.graphs import Process
+from graphbandits.live.setup import unpack_graph
+from graphbandits.posteriors import Arm
+from graphbandits.rng import Keys
+
+#: Number of the format of the metadata of a log.
+FORMAT = 1
+#: Key of the metadata in the schema of the table.
+KEY = b"graphbandits"
+#: Kinds of journal entries between decisions that a policy which follows the log must know.
+CHANGES = ("learn", "add_arm", "set_graph", "retire", "reset")
+TIME = pa.timestamp("us", "UTC")
+
+
+def log_schema(arm: pa.DataType) -> pa.Schema:
+    """Return the schema of a log; ``arm`` is the type of the names of arms."""
+    chances = pa.list_(pa.struct([("arm", arm), ("probability", pa.float64())]))
+    outcome = [("arm", arm), ("reward", pa.float64()), ("weight", pa.float64()), ("time", TIME)]
+    outcome += [("late", pa.bool_()), ("extra", pa.bool_()), ("entry", pa.int64())]
+    closed = [("time", TIME), ("reason", pa.string()), ("entry", pa.int64())]
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("number", pa.int64()),
+            ("time", TIME),
+            ("arm", arm),
+            ("probability", pa.float64()),
+            ("pi", chances),
+            ("reveals", chances),
+            ("eligible", pa.list_(arm)),
+            ("outcomes", pa.list_(pa.struct(outcome))),
+            ("policy", pa.string()),
+            ("closed", pa.struct(closed)),
+            ("context", pa.string()),
+            ("arms", pa.int64()),
+            ("graph", pa.int64()),
+            ("round", pa.int64()),
+            ("entry", pa.int64()),
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What the table of a log refers to: arms, graphs, prior, and the events between decisions.
+
+    Parameters
+    ----------
+    arms : tuple of str or int
+        Names of all arms, in the order of their numbers.
+    first_arms : int
+        Number of arms before the first decision.
+    graphs : list of str or None
+        Keys of the graphs, to which the column ``graph`` refers; None for a graph of a plug-in that
+        cannot be stored.
+    prior : str or None
+        Key of the prior of the first arms; None if unknown.
+    horizon : int or None
+        Number of rounds.
+    seed, trial : int
+        Random numbers of graphs that change.
+    retired : dict of int to int
+        Arms that were retired, with the number of decisions before.
+    changes : list
+        Journal entries of the kinds :data:`CHANGES`: number, time, kind, body, and data in base 64.
+    objects : dict of str to str
+        Graphs and priors by their keys, in base 64.
+    """
+
+    arms: tuple[Arm, ...]
+    first_arms: int
+    graphs: list[str | None]
+    prior: str | None = None
+    horizon: int | None = None
+    seed: int = 0
+    trial: int = 0
+    retired: dict[int, int] = field(default_factory=dict)
+    changes: list[list[Any]] = field(default_factory=list)
+    objects: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        """Return the metadata as JSON."""
+        fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        fields["retired"] = sorted(self.retired.items())
+        return json.dumps({"format": FORMAT, **fields}).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Origin:
+        """Restore the metadata."""
+        meta = json.loads(data)
+        if (number := meta.pop("format")) != FORMAT:
+            raise InputError(
+                f"it has format {number}, and this version of graphbandits reads format {FORMAT}: "
+                "use the version that wrote it"
+            )
+        meta["arms"] = tuple(meta["arms"])
+        meta["retired"] = {int(arm): int(made) for arm, made in meta["retired"]}
+        return cls(**meta)
+
+    def get(self, key: str) -> bytes:
+        """Return a stored object."""
+        data = base64.b64decode(self.objects[key])
+        if hashlib.sha256(data).hexdigest() != key:
+            raise InputError(f"its object {key} is damaged")
+        return data
+
+    @property
+    def keys(self) -> Keys:
+        """Random numbers of graphs that change."""
+        return Keys(self.seed, self.trial)
+
+    @cached_property
+    def processes(self) -> list[Process | None]:
+        """The graphs."""
+        return [None if key is None else unpack_graph(self.get(key))[0] for key in self.graphs]
+
+
+def log_table(
+    arms: Sequence[Arm],
+    plain: Mapping[str, Sequence[Any]],
+    lists: Mapping[str, Sequence[tuple[Ints, Floats] | None]],
+    outcomes: Sequence[tuple[int, int, float, float, float, bool, bool, int]],
+    closed: Mapping[int, tuple[float, str, int]],
+) -> pa.Table:
+    """Return the table of a log, from numbers of arms."""
+    schema = log_schema(arm_type(arms))
+    names = pa.array(list(arms), arm_type(arms))
+    rows = len(plain["arm"])
+
+    def named(index: Any) -> pa.Array:
+        return names.take(pa.array(np.asarray(index, np.int64)))
+
+    def listed(counts: Ints, values: pa.Array, missing: NDArray[np.bool_]) -> pa.Array:
+        total = int(counts.sum())
+        if total >= 2**31:
+            raise InputError(f"the log has {total:,} entries in one column, more than 2**31 - 1")
+        start = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+        return pa.ListArray.from_arrays(start, values, mask=pa.array(missing))
+
+    columns: dict[str, pa.Array] = {
+        name: pa.array(values, schema.field(name).type)
+        for name, values in plain.items()
+        if name not in ("arm", "time")
+    }
+    columns["arm"], columns["time"] = named(plain["arm"]), _times(plain["time"])
+    for name, parts in lists.items():
+        given = [part for part in parts if part is not None]
+        arm = named(np.concatenate([part[0] for part in given] or [np.empty(0, np.int64)]))
+        value = np.concatenate([part[1] for part in given] or [np.empty(0)])
+        inner = arm
+        if name != "eligible":
+            inner = pa.StructArray.from_arrays([arm, pa.array(value)], ["arm", "probability"])
+        counts = np.array([0 if part is None else len(part[0]) for part in parts], np.int64)
+        columns[name] = listed(counts, inner, np.array([part is None for part in parts], np.bool_))
+    row, *fields = zip(*outcomes, strict=True) if outcomes else [()] * 8
+    at = np.array(row, np.int64)
+    order = np.argsort(at, kind="stable")
+    arm, reward, weight, time, late, extra, entry = fields
+    inner = pa.StructArray.from_arrays(
+        [
+            named(arm),
+            pa.array(reward, pa.float64()),
+            pa.array(weight, pa.float64()),
+            _times(time),
+            pa.array(late, pa.bool_()),
+            pa.array(extra, pa.bool_()),
+            pa.array(entry, pa.int64()),
+        ],
+        fields=list(schema.field("outcomes").type.value_type),
+    )
+    counts = np.bincount(at, minlength=rows)
+    columns["outcomes"] = listed(counts, inner.take(pa.array(order)), np.zeros(rows, np.bool_))
+    ends = [closed.get(i) for i in range(rows)]
+    columns["closed"] = pa.array(
+        [
+            None
+            if end is None
+            else {"time": _microseconds(end[0]), "reason": end[1], "entry": end[2]}
+            for end in ends
+        ],
+        schema.field("closed").type,
+    )
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _microseconds(time: float) -> int | None:
+    return None if math.isnan(time) else round(time * 1e6)
+
+
+def _times(seconds: Sequence[float | None]) -> pa.Array:
+    given = np.array(seconds, np.float64)  # None becomes NaN
+    missing = np.isnan(given)
+    micro = np.rint(np.where(missing, 0.0, given) * 1e6).astype(np.int64)
+    return pa.array(micro, pa.int64(), mask=missing).cast(TIME)
+
+
+def arm_type(arms: Sequence[Arm]) -> pa.DataType:
+    return pa.int64() if arms and isinstance(arms[0], int) else pa.string()
+
+
+@dataclass(frozen=True, eq=False)
+class ArmLists:
+    """A list of arms with values for each row: those of row t are ``start[t]:start[t + 1]``."""
+
+    start: Ints
+    arm: Ints
+    value: Floats
+    known: NDArray[np.bool_]
+
+    def dense(self, rows: Ints, arms: int) -> Floats:
+        """Return the values of some rows as an array, with zeros elsewhere."""
+        found = np.zeros((len(rows), arms))
+        where, place = spread(self.start, rows)
+        found[where, self.arm[place]] = self.value[place]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeLists:
+    """Outcomes of each row: those of row t are ``start[t]:start[t + 1]``."""
+
+    start: Ints
+    row: Ints
+    arm: Ints
+    reward: Floats
+    weight: Floats
+    late: NDArray[np.bool_]
+    extra: NDArray[np.bool_]
+    entry: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LogArrays:
+    """Columns of a log as arrays, with numbers of arms instead of names."""
+
+    number: Ints
+    time: Floats
+    arm: Ints
+    probability: Floats
+    pi: ArmLists
+    reveals: ArmLists
+    eligible: ArmLists
+    outcomes: OutcomeLists
+    closed: NDArray[np.bool_]
+    closed_entry: Ints
+    arms: Ints
+    graph: Ints
+    round: Ints
+    entry: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table, origin: Origin) -> LogArrays:
+        """Convert a table; raise InputError if a value is not allowed."""
+        names = pa.array(list(origin.arms), arm_type(origin.arms))
+        columns = {name: _one_chunk(table[name]) for name in table.column_names}
+
+        def numbers(values: pa.Array, what: str) -> Ints:
+            index = pc.index_in(values, value_set=names)
+            if index.null_count:
+                wrong = values[int(np.flatnonzero(index.is_null().to_numpy(False))[0])].as_py()
+                raise InputError(
+                    f"the column '{what}' of the log has the unknown arm {short_repr(wrong)}: give "
+                    "all names in arms"
+                )
+            found: Ints = index.to_numpy().astype(np.int64)
+            return found
+
+        def lists(name: str, valued: bool = True) -> ArmLists:
+            column = columns[name]
+            parts = column.flatten()
+            arm, value = parts.flatten() if valued else (parts, None)
+            chances = np.ones(len(arm)) if value is None else _floats(value)
+            return ArmLists(_starts(column), numbers(arm, name), chances, _known(column))
+
+        column = columns["outcomes"]
+        arm, reward, weight, _, late, extra, entry = column.flatten().flatten()
+        start = _starts(column)
+        outcomes = OutcomeLists(
+            start,
+            np.repeat(np.arange(len(column)), np.diff(start)),
+            numbers(arm, "outcomes"),
+            _floats(reward),
+            _floats(weight),
+            _flags(late),
+            _flags(extra),
+            _integers(entry),
+        )
+        made = cls(
+            _integers(columns["number"]),
+            _integers(columns["time"].cast(pa.int64())) / 1e6,
+            numbers(columns["arm"], "arm"),
+            _floats(columns["probability"]),
+            lists("pi"),
+            lists("reveals"),
+            lists("eligible", valued=False),
+            outcomes,
+            _known(columns["closed"]),
+            _integers(columns["closed"].flatten()[2]),
+            _integers(columns["arms"]),
+            _integers(columns["graph"], -1),
+            _integers(columns["round"]),
+            _integers(columns["entry"]),
+        )
+        made._check(len(origin.arms), len(origin.graphs))
+        return made
+
+    def _check(self, arms: int, graphs: int) -> None:
+        """Raise InputError if numbers are not valid: kernels do not check what they get."""
+        for name, valid in (
+            ("number", (np.diff(self.number, prepend=0) > 0).all()),
+            ("round", (self.round > 0).all()),
+            ("arms", ((self.arms > 0) & (self.arms <= arms)).all()),
+            ("graph", (self.graph < graphs).all()),
+        ):
+            if not valid:
+                raise InputError(
+                    f"the column '{name}' of the log is not valid: numbers and rounds are "
+                    "positive, and numbers increase; leave out the column to count the rows"
+                )
+        weight = self.outcomes.weight
+        if not ((weight > 0.0) & np.isfinite(weight)).all():
+            raise InputError("the column 'outcomes' of the log has a weight that is not above 0")
+        empty = self.eligible.known & (np.diff(self.eligible.start) == 0)
+        if empty.any():
+            raise InputError(
+                f"the column 'eligible' of the log has no arm in decision "
+                f"{self.number[empty.argmax()]}: it must be null if all arms could be played"
+            )
+
+    def own_outcomes(self) -> Ints:
+        """Return the position of the outcome of the played arm of each row; -1 if there is none."""
+        seen = self.outcomes
+        own = np.flatnonzero((seen.arm == self.arm[seen.row]) & ~seen.extra)
+        found = np.full(len(self.arm), -1)
+        found[seen.row[own]] = own
+        return found
+
+    def check_propensities(self, rows: Ints) -> None:
+        """Raise InputError if probabilities of decisions are missing or are no distribution."""
+        p = self.probability[rows]
+        missing = np.isnan(p)
+        if missing.any():
+            raise InputError(
+                f"{missing.sum()} of {len(rows)} decisions have no probability; a policy that "
+                "draws the arm itself has none: log with a policy with exact probabilities, such "
+                "as ts-n instead of ts-n-sampled"
+            )
+        wrong = ~((p > 0.0) & (p <= 1.0 + 1e-9))
+        if wrong.any():
+            row = rows[wrong.argmax()]
+            raise InputError(
+                f"the arm of decision {self.number[row]} was played with probability "
+                f"{self.probability[row]:g}: it must be above 0 and at most 1"
+            )
+        place = self.pi
+        if ((place.value < 0.0) | ~np.isfinite(place.value)).any():
+            raise InputError("the column 'pi' has an entry that is negative or not finite")
+        total = np.bincount(
+            np.repeat(np.arange(len(self.arm)), np.diff(place.start)), place.value, len(self.arm)
+        )
+        off = np.where(place.known, np.abs(total - 1.0), 0.0)[rows]
+        if (off > 1e-6).any():
+            row = rows[off.argmax()]
+            raise InputError(
+                f"the probabilities pi of decision {self.number[row]} sum to {total[row]:g}, not 1"
+            )
+        where, at = spread(place.start, rows)
+        own = place.arm[at] == self.arm[rows][where]
+        listed = np.zeros(len(rows))
+        listed[where[own]] = place.value[at[own]]
+        off = np.where(place.known[rows], np.abs(listed - p), 0.0)
+        if (off > 1e-6).any():
+            row = rows[off.argmax()]
+            raise InputError(
+                f"decision {self.number[row]} has the probability {self.probability[row]:g}, but "
+                f"its pi gives the arm {listed[off.argmax()]:g}: they must agree"
+            )
+
+
+def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Return the row and the position of each entry of the lists of some rows.
+
+    >>> spread(np.array([0, 2, 2, 3]), np.array([0, 2]))
+    (array([0, 0, 1]), array([0, 1, 2]))
+    """
+    count = start[rows + 1] - start[rows]
+    where = np.repeat(np.arange(len(rows)), count)
+    first = np.repeat(start[rows] - np.cumsum(count) + count, count)
+    return where, first + np.arange(len(where))
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):  # of an empty table, or more than 2 GB
+        combined = (
+            pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], column.type)
+        )
+    return combined
+
+
+def _starts(column: pa.Array) -> Ints:
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _known(column: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return found
+
+
+def _floats(values: pa.Array) -> Floats:
+    found: Floats = pc.fill_null(values, math.nan).to_numpy().astype(np.float64)
+    return found
+
+
+def _integers(values: pa.Array, missing: int = 0) -> Ints:
+    found: Ints = pc.fill_null(values, missing).to_numpy().astype(np.int64)
+    return found
+
+
+def _flags(values: pa.Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,653 @@
+"""Logs of other systems: data frames, tables, lists of dicts, and files."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from graphbandits._files import read_bytes
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, short_repr
+from graphbandits.graphs import GraphLike, Process
+from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.live.journal import Entry
+from graphbandits.live.log_table import CHANGES, Origin, log_table
+from graphbandits.live.setup import Setup, pack_graph, unpack_graph, unpack_sparse
+from graphbandits.live.state import AgentState, checked_outcomes, without_retired
+from graphbandits.live.values import timestamp
+from graphbandits.posteriors import Arm
+from graphbandits.posteriors.base import check_evidence
+from graphbandits.registry import text_of
+from graphbandits.simulation.loop import draw_graph
+
+T = TypeVar("T")
+#: Time, reason and entry of the close of a decision.
+_End = tuple[float | None, str, int | None]
+#: Columns of which a log needs one, and what to do.
+NEEDED = {
+    ("arm",): "give the played arm of each decision",
+    ("probability", "pi"): "give the probability with which the policy chose the played arm, or "
+    "those of all arms; without them no other policy can be evaluated",
+    ("reward", "outcomes"): "give the reward of the played arm, or the outcomes of all seen arms",
+}
+#: Columns with lists of arms, and the value that each item needs.
+LISTS = {"pi": "probability", "reveals": "probability", "eligible": "", "outcomes": "reward"}
+
+
+def read_table(path: Path, what: str = "log") -> Any:
+    """Return the content of a file: a pyarrow table, or a list of dicts."""
+    data, form = read_bytes(path, what), path.suffix.lower()
+    if what == "log" and data.startswith(b"SQLite format 3"):
+        raise InputError(
+            f"cannot read the log {path}: it is a database of agents; write the log of one first, "
+            f"with 'graphbandits agent log {path} --output log.parquet'"
+        )
+    try:
+        if form in (".parquet", ".pq"):
+            return parquet.read_table(pa.BufferReader(data))
+        if form == ".jsonl":
+            return [json.loads(line) for line in data.decode("utf-8").splitlines() if line.strip()]
+        if form in (".csv", ".tsv", ".txt"):
+            lines = io.StringIO(data.decode("utf-8-sig"), newline="")
+            return _csv_rows(csv.reader(lines, delimiter="\t" if form == ".tsv" else ","))
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"cannot read the {what} {path}: {reason}") from None
+    raise InputError(
+        f"cannot read the {what} {path}: its name must end in .parquet, .csv, .tsv or .jsonl"
+    )
+
+
+def _csv_rows(lines: Iterable[list[str]]) -> list[dict[str, str | None]]:
+    header, *rows = [line for line in lines if line] or [[]]
+    if len(set(header)) < len(header):
+        raise ValueError("two columns have the same name")
+    if not rows:
+        raise ValueError("it has no rows below the names of the columns")
+    for i, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise ValueError(f"row {i} has {len(row)} cells, but there are {len(header)} columns")
+    return [dict(zip(header, [cell or None for cell in row], strict=True)) for row in rows]
+
+
+def columns_of(data: Any, what: str = "a log must be") -> dict[str, list[Any]]:
+    """Return the columns of a data frame, a pyarrow table, or a list of dicts."""
+    if isinstance(data, list | tuple) and all(isinstance(row, Mapping) for row in data):
+        names = dict.fromkeys(name for row in data for name in row)
+        return {str(name): [row.get(name) for row in data] for name in names}
+    if hasattr(data, "column_names") and hasattr(data, "to_pydict"):  # pyarrow
+        return cast(dict[str, list[Any]], data.to_pydict())
+    if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas, polars
+        columns = [str(name) for name in data.columns]
+        if len(set(columns)) < len(columns):
+            raise InputError(f"two columns have the same name: {', '.join(columns)}")
+        return {str(name): data[name].to_list() for name in data.columns}
+    raise InputError(
+        f"{what} a data frame, a pyarrow table, a list of dicts, or the path of a file, not "
+        f"{short_repr(data)}"
+    )
+
+
+def log_from_columns(
+    columns: dict[str, list[Any]], arms: int | Iterable[Arm] | None, graph: GraphLike
+) -> tuple[pa.Table, Origin]:
+    """Return the table of a log, and what it refers to."""
+    _check_columns(columns)
+    count = len(columns["arm"])
+
+    def read(
+        column: str, convert: Callable[[Any], T], cells: Iterable[Any] | None = None
+    ) -> list[T]:
+        """Convert the cells of a column; an error names row and column."""
+        found = list[T]()
+        for cell in columns.get(column, [None] * count) if cells is None else cells:
+            try:
+                found.append(convert(cell))
+            except InputError as error:
+                where = f"row {len(found) + 1} of the log: '{column}'"
+                raise InputError(f"{where}: {error}") from None
+        return found
+
+    names = read("arm", _name)
+    lists = {column: read(column, partial(_items, key=key)) for column, key in LISTS.items()}
+    outcomes = [items or [] for items in lists.pop("outcomes")]
+    for name, items, reward in zip(names, outcomes, read("reward", _number), strict=True):
+        if reward is not None:
+            items.append({"arm": name, "reward": reward})
+    if arms is None and graph is None:
+        cells = chain(*lists.values(), outcomes)
+        arms = _sorted_names({*names, *(item["arm"] for cell in cells for item in cell or ())})
+    setup = Setup.of("uniform", arms, "empty" if graph is None else graph, seed=0)
+    feedback = fixed_feedback(setup.process)
+    if feedback is None:
+        raise InputError(
+            "the graph changes from round to round, and its rounds in this log are unknown: give a "
+            "graph that is the same for all decisions"
+        )
+    # names that were given as texts, as in a command, may be integers in the data
+    texts = isinstance(setup.arms[0], str)
+    number = cache(lambda name: setup.number_of(str(name) if texts else name))
+
+    def numbered(items: list[dict[str, Any]] | None) -> dict[int, dict[str, Any]]:
+        found = {number(item["arm"]): item for item in items or ()}
+        if len(found) < len(items or ()):
+            raise InputError("an arm is given twice")
+        return found
+
+    def chances(items: list[dict[str, Any]] | None) -> tuple[Ints, Floats] | None:
+        if items is None:
+            return None
+        given = sorted(
+            (i, _number(one.get("probability", 1.0))) for i, one in numbered(items).items()
+        )
+        kept = [pair for pair in given if pair[1] != 0.0]
+        return np.array([i for i, _ in kept], np.int64), np.array([p for _, p in kept], np.float64)
+
+    @cache
+    def reach(i: int) -> tuple[Ints, Floats]:
+        row = feedback.reach(np.array([i]))[0]
+        index: Ints = np.flatnonzero(row)
+        return index, row[index]
+
+    def seen(cell: tuple[list[dict[str, Any]], Ints]) -> list[tuple[Any, ...]]:
+        found = []
+        for i, one in numbered(cell[0]).items():
+            reward, weight = _number(one["reward"]), _number(one.get("weight"))
+            weight = 1.0 if weight is None else weight
+            if reward is None or not math.isfinite(reward) or not 0.0 < weight < math.inf:
+                raise InputError(
+                    f"the reward of {setup.arms[i]!r} must be a finite number, and its weight "
+                    "above 0"
+                )
+            flags = bool(one.get("late")), bool(one.get("extra")) or i not in cell[1]
+            when, entry = _seconds(one.get("time")), _whole(one.get("entry"))
+            found.append((i, reward, weight, when, *flags, entry))
+        return found
+
+    arm = read("arm", number, names)
+    found = {column: read(column, chances, cells) for column, cells in lists.items()}
+    if graph is None:
+        pairs = zip(arm, found["reveals"], strict=True)
+        found["reveals"] = [one or (np.array([i]), np.ones(1)) for i, one in pairs]
+    else:
+        found["reveals"] = [reach(i) for i in arm]
+    revealed = [one[0] for one in found["reveals"] if one]
+    chance = [
+        float(pi[1][pi[0] == i].sum()) if p is None and pi else p
+        for i, p, pi in zip(arm, read("probability", _number), found["pi"], strict=True)
+    ]
+    order = range(1, count + 1)
+    plain: dict[str, Any] = {
+        "id": [one or str(i) for i, one in zip(order, read("id", _text), strict=True)],
+        "number": [one or i for i, one in zip(order, read("number", _whole), strict=True)],
+        "time": read("time", _seconds),
+        "arm": arm,
+        "probability": chance,
+        "policy": read("policy", _text),
+        "context": read("context", _context),
+        "arms": [len(setup.arms)] * count,
+        "graph": [None if graph is None else 0] * count,
+        "round": [one or i for i, one in zip(order, read("round", _whole), strict=True)],
+        "entry": read("entry", _whole),
+    }
+    ends = read("closed", _end, None if "closed" in columns else [True] * count)
+    rows = read("outcomes", seen, zip(outcomes, revealed, strict=True))
+    origin = Origin(setup.arms, len(setup.arms), [])
+    if graph is not None:
+        data = pack_graph(setup.process, None)
+        key = hashlib.sha256(data).hexdigest()
+        objects = {key: base64.b64encode(data).decode()}
+        origin = Origin(setup.arms, len(setup.arms), [key], objects=objects)
+    return log_table(setup.arms, plain, found, *_in_order(plain, rows, ends)), origin
+
+
+def _check_columns(columns: dict[str, list[Any]]) -> None:
+    if not any(columns.values()):
+        raise InputError("the log is empty: give at least one row")
+    for wanted, what in NEEDED.items():
+        if not set(wanted) & columns.keys():
+            raise InputError(
+                f"the log has no column {' or '.join(map(repr, wanted))}: {what}; it has "
+                f"{', '.join(map(repr, columns)) or 'none'}"
+            )
+
+
+def _in_order(
+    plain: dict[str, Any], rows: list[list[tuple[Any, ...]]], ends: list[_End | None]
+) -> tuple[list[Any], dict[int, tuple[float, str, int]]]:
+    """Return outcomes and closes; events without a number get one from their times."""
+    times = np.array(plain["time"], np.float64)  # None becomes NaN
+    if np.isnan(times).any() and not np.isnan(times).all():
+        raise InputError("some decisions have no time: give all times, or none")
+    if (np.diff(times) < 0.0).any():
+        raise InputError("the times of the decisions decrease: sort the rows by time")
+    # with entries of some events only, their order would be unknown
+    given = all(plain["entry"]) and all(one[-1] for row in rows for one in row)
+    if not given:
+        plain["entry"] = [2 * i + 1 for i in range(len(rows))]
+    outcomes, closed = [], {}
+    for i, (row, end) in enumerate(zip(rows, ends, strict=True)):
+        last = plain["entry"][i] if given else 2 * i + 2
+        for *values, when, late, extra, entry in row:
+            if not given:
+                # after its decision, and after all decisions before its time
+                made = 0 if when is None else int(np.searchsorted(times, when, side="left"))
+                entry = 2 * max(i + 1, made)
+            last = max(last, entry)
+            outcomes.append((i, *values, times[i] if when is None else when, late, extra, entry))
+        if end is not None:
+            when, reason, entry = end
+            closed[i] = times[i] if when is None else when, reason, (given and entry) or last
+    return outcomes, closed
+
+
+def _sorted_names(found: set[Any]) -> list[Arm]:
+    if len({isinstance(name, str) for name in found}) > 1:
+        # in a CSV file, a column of integers has texts, and JSON has integers
+        if not all(str(name).isdecimal() for name in found):
+            raise InputError("the names of arms must be all strings or all integers")
+        found = {int(name) for name in found}
+    return sorted(found)
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+def _value(cell: Any) -> Any:
+    """Return a cell; None if it is missing."""
+    if isinstance(cell, np.ndarray | np.generic):
+        cell = cell.tolist()
+    missing = isinstance(cell, float) and math.isnan(cell)
+    return None if missing or type(cell).__name__ in ("NAType", "NaTType") else cell  # of pandas
+
+
+def _parsed(cell: Any) -> Any:
+    """Return a list or mapping, which may be a JSON text."""
+    try:
+        return json.loads(cell) if isinstance(cell, str) else _value(cell)
+    except ValueError as error:
+        raise InputError(f"{short_repr(cell)} is not JSON: {error}") from None
+
+
+def _items(cell: Any, key: str) -> list[dict[str, Any]] | None:
+    """Return a mapping {arm: value}, or a list, as a list of dicts."""
+    value = _parsed(cell)
+    if value is None:
+        return None
+    if not key:
+        if not isinstance(value, list | tuple) or not value:
+            raise InputError("no arm is eligible: leave out the column, or give a list of arms")
+        return [{"arm": _name(one)} for one in value]
+    if isinstance(value, Mapping):
+        return [{"arm": _name(a), key: v} for a, v in value.items() if _value(v) is not None]
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+        raise InputError(
+            f"expected a mapping {{arm: {key}}}, or a list of dicts with 'arm' and '{key}', not "
+            f"{short_repr(value)}"
+        )
+    if any(_value(one.get(key)) is None for one in value):
+        raise InputError(f"an entry of a list has no '{key}'")
+    return [{**one, "arm": _name(one.get("arm"))} for one in value]
+
+
+def _name(cell: Any) -> Arm:
+    value = _value(cell)
+    if value is None:
+        raise InputError("the name of an arm is missing")
+    if not isinstance(value, str) and (type(value) is not int or abs(value) >= 2**63):
+        raise InputError(f"the name of an arm is a string or an integer, not {short_repr(value)}")
+    return value
+
+
+def _number(cell: Any) -> float | None:
+    value = _value(cell)
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"expected a number, not {short_repr(value)}") from None
+
+
+def _whole(cell: Any) -> int | None:
+    value = _number(cell)
+    if value is None:
+        return None
+    if not 0 <= value < 2**53 or value != int(value):
+        raise InputError(f"expected a whole number from 0, not {short_repr(cell)}")
+    return int(value)
+
+
+def _seconds(cell: Any) -> float | None:
+    """Return a time in seconds since 1970; a time without a zone is UTC."""
+    value = _value(cell)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return None if value is None else timestamp(value, "a time")
+
+
+def _end(cell: Any) -> _End | None:
+    """Return time, reason and entry of the close of a decision; None if it is open."""
+    value = _parsed(cell)
+    given = value if isinstance(value, Mapping) else {}
+    end = _seconds(given.get("time")), _text(given.get("reason")) or "observed"
+    return (*end, _whole(given.get("entry"))) if value else None
+
+
+def _text(cell: Any) -> str | None:
+    value = _value(cell)
+    return None if value is None else str(value)
+
+
+def _context(cell: Any) -> str | None:
+    value = _value(cell)
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+def journal_rows(
+    start: AgentState, entries: Iterable[Entry], get: Callable[[str], bytes]
+) -> tuple[pa.Table, Origin]:
+    """Return the log of the decisions in the entries of a journal, in one pass.
+
+    ``start`` is the state before the first entry.
+    """
+    rows = _Rows(start, get)
+    for entry in entries:
+        rows.add(entry)
+    return rows.table()
+
+
+class _Rows:
+    """Rows of a log that grow with the entries of a journal."""
+
+    def __init__(self, start: AgentState, get: Callable[[str], bytes]) -> None:
+        setup = start.setup
+        self._get, self._keys = get, setup.keys
+        self._arms, self._first_arms = list(setup.arms), len(setup.arms)
+        self._policy, self._horizon = text_of(setup.policy), setup.horizon
+        self._paused, self._retired = set(start.paused), dict(start.retired)
+        self._decisions = start.decisions
+        self._objects: dict[str, str] = {}
+        self._graphs: list[str | None] = []
+        self._processes: list[Process] = []
+        self._graph_index: dict[str, int] = {}
+        data = None
+        with suppress(InputError):  # a graph of a plug-in without a text form
+            data = pack_graph(setup.process, setup.graph_text)
+        self._graph = self._add_graph(setup.process, data)
+        self._prior: str | None = None
+        with suppress(InputError):  # a prior that is not registered
+            self._prior = self._put(setup._packed_prior())
+        self._changes: list[list[Any]] = []
+        self._reach: dict[tuple[int, int], tuple[Ints, Floats]] = {}
+        self._masks: dict[tuple[str, int], NDArray[np.bool_]] = {}
+        self._batch: tuple[int, set[int]] = 0, set()
+        self._row_of: dict[int, int] = {}
+        self._plain: dict[str, list[Any]] = {
+            name: []
+            for name in (
+                *("id", "number", "time", "arm", "probability", "policy", "context", "arms"),
+                *("graph", "round", "entry"),
+            )
+        }
+        self._pi: list[tuple[Ints, Floats] | None] = []
+        self._reveals: list[tuple[Ints, Floats] | None] = []
+        self._eligible: list[tuple[Ints, Floats] | None] = []
+        self._outcomes: list[tuple[int, int, float, float, float, bool, bool, int]] = []
+        self._closed: dict[int, tuple[float, str, int]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry of the journal."""
+        body = entry.body
+        if entry.kind in CHANGES:
+            data = None if entry.data is None else base64.b64encode(entry.data).decode()
+            self._changes.append([entry.number, entry.time, entry.kind, body, data])
+        match entry.kind:
+            case "decide":
+                self._add_decision(entry)
+            case "observe" | "close":
+                self._add_outcomes(entry)
+            case "add_arm":
+                self._arms.append(body["name"])
+                self._set_graph(body["graph"])
+            case "set_graph":
+                self._set_graph(body["graph"])
+            case "set_policy":
+                self._policy = body["policy"]
+            case "pause":
+                self._paused.update(body["arms"])
+            case "resume":
+                self._paused.difference_update(body["arms"])
+            case "retire":
+                for arm in body["arms"]:
+                    self._retired.setdefault(arm, self._decisions)
+                self._reach.clear()
+
+    def _put(self, data: bytes) -> str:
+        key = hashlib.sha256(data).hexdigest()
+        self._objects[key] = base64.b64encode(data).decode()
+        return key
+
+    def _add_graph(self, process: Process, data: bytes | None) -> int:
+        self._graphs.append(None if data is None else self._put(data))
+        self._processes.append(process)
+        return len(self._graphs) - 1
+
+    def _stored_graph(self, key: str) -> int:
+        if key not in self._graph_index:
+            data = self._get(key)
+            process = unpack_graph(data)[0]
+            self._graph_index[key] = self._add_graph(process, data)
+        return self._graph_index[key]
+
+    def _set_graph(self, key: str) -> None:
+        self._graph = self._stored_graph(key)
+
+    def _add_decision(self, entry: Entry) -> None:
+        body, number = entry.body, entry.decision or 0
+        self._row_of[number] = len(self._pi)
+        self._decisions = number
+        graph = self._stored_graph(body["graph"]) if "graph" in body else self._graph
+        round_, arm = body.get("round", number), body["arm"]
+        context = json.dumps(body["context"]) if "context" in body else None
+        stored = None if self._graphs[graph] is None else graph
+        values = (
+            *(body["id"], number, entry.time, arm, body["p"], self._policy, context),
+            *(len(self._arms), stored, round_, entry.number),
+        )
+        for column, value in zip(self._plain.values(), values, strict=True):
+            column.append(value)
+        self._pi.append(None if entry.data is None else unpack_sparse(entry.data))
+        self._reveals.append(self._reached(graph, arm, number, round_))
+        self._eligible.append(self._eligible_arms(body, round_, arm))
+
+    def _reached(self, graph: int, arm: int, number: int, round_: int) -> tuple[Ints, Floats]:
+        """Return the arms that a play reveals, and their probabilities."""
+        known = self._reach.get((graph, arm))
+        if known is not None:
+            return known
+        process = self._processes[graph]
+        row = draw_graph(process, round_, self._keys).reach(np.array([arm]))[0]
+        row = without_retired(row, self._retired, number)
+        index: Ints = np.flatnonzero(row)
+        found = index, row[index]
+        if fixed_feedback(process) is not None:
+            self._reach[graph, arm] = found
+        return found
+
+    def _eligible_arms(
+        self, body: dict[str, Any], round_: int, arm: int
+    ) -> tuple[Ints, Floats] | None:
+        """Return the arms that could be played; None if all could."""
+        count = len(self._arms)
+        if "among" in body:
+            key = body["among"], count  # the same bytes are the mask of more arms later
+            if key not in self._masks:
+                bits = np.frombuffer(self._get(body["among"]), np.uint8)
+                self._masks[key] = np.unpackbits(bits)[:count].astype(np.bool_)
+            mask = self._masks[key]
+        else:
+            mask = np.ones(count, np.bool_)
+            mask[list(self._paused | self._retired.keys())] = False
+        if body.get("distinct"):
+            if self._batch[0] != round_:
+                self._batch = round_, set()
+            mask = mask.copy()
+            mask[list(self._batch[1])] = False
+            self._batch[1].add(arm)
+        if mask.all():
+            return None
+        index: Ints = np.flatnonzero(mask)
+        return index, np.ones(len(index))
+
+    def _add_outcomes(self, entry: Entry) -> None:
+        body, row = entry.body, self._row_of.get(entry.decision or 0)
+        if row is None:  # the record of its decision was removed
+            return
+        late, extra = bool(body.get("late")), body.get("extra", ())
+        weights = body.get("weights") or [1.0] * len(body.get("arms", ()))
+        for arm, reward, weight in zip(
+            body.get("arms", ()), body.get("rewards", ()), weights, strict=True
+        ):
+            outcome = row, arm, reward, weight, entry.time, late, arm in extra, entry.number
+            self._outcomes.append(outcome)
+        if body.get("closes"):
+            self._closed[row] = entry.time, body.get("reason", "observed"), entry.number
+
+    def table(self) -> tuple[pa.Table, Origin]:
+        """Return the table, and what it refers to."""
+        origin = Origin(
+            tuple(self._arms),
+            self._first_arms,
+            self._graphs,
+            self._prior,
+            self._horizon,
+            self._keys.seed,
+            self._keys.first_trial,
+            self._retired,
+            self._changes,
+            self._objects,
+        )
+        lists = {"pi": self._pi, "reveals": self._reveals, "eligible": self._eligible}
+        table = log_table(origin.arms, self._plain, lists, self._outcomes, self._closed)
+        return table, origin
+
+
+#: Maximum of outcomes of one row for a posterior that takes single rewards.
+MOST_REPEATED = 10**6
+#: Maximum of outcomes of a table.
+MOST_OUTCOMES = 1e15
+
+
+def read_outcomes(
+    table: object, setup: Setup, skip: bool = False
+) -> tuple[Ints, Floats, Floats, int]:
+    """Return arms, rewards and weights of outcomes, and their number, all checked.
+
+    Unknown arms are an error, or left out if ``skip`` is True.
+
+    >>> from graphbandits.live.setup import Setup
+    >>> setup = Setup.of("ts-n", ["ann", "bob"], "empty", seed=1)
+    >>> read_outcomes({"bob": (3, 4), "ann": 1}, setup)
+    (array([1, 0]), array([0.75, 1.  ]), array([4., 1.]), 5)
+    """
+    if isinstance(table, Mapping) and not hasattr(table, "columns"):
+        known = {arm: reward for arm, reward in table.items() if not skip or setup.has(arm)}
+        found = checked_outcomes(setup, known)
+        index, values = list(found), list(found.values())
+    else:
+        index, values = _from_columns(_columns(table), setup, skip)
+    if not index:
+        raise InputError("the table has no outcomes: give at least one")
+    pairs = np.array(values, np.float64).reshape(-1, 2)
+    arm, reward, weight = np.array(index, np.int64), pairs[:, 0].copy(), pairs[:, 1].copy()
+    total = math.fsum(weight.tolist()) if weight.max() <= MOST_OUTCOMES else math.inf
+    if not total <= MOST_OUTCOMES:
+        raise InputError(f"a table has at most {MOST_OUTCOMES:g} outcomes, not {total:g}")
+    outcomes = max(1, round(total))
+    if not getattr(setup.posterior, "weighted", False) and not (weight == 1.0).all():
+        # a posterior of single rewards learns each outcome
+        times = weight.astype(np.int64)
+        arm, reward = np.repeat(arm, times), np.repeat(reward, times)
+        weight = np.ones(len(arm))
+    return arm, reward, weight, outcomes
+
+
+def _from_columns(
+    columns: dict[str, list[Any]], setup: Setup, skip: bool
+) -> tuple[list[int], list[tuple[float, float]]]:
+    """Return the numbers of arms, and pairs of an average reward and a weight."""
+    wanted = {"arm", "total", "count"} if "total" in columns else {"arm", "reward"}
+    if not wanted <= columns.keys() <= wanted | {"count"}:
+        [only] = columns if len(columns) == 1 else [""]
+        hint = "; separate the columns by commas" if ";" in only or "\t" in only else ""
+        raise InputError(
+            "a table of outcomes has the columns arm and reward (and count, if a row has several "
+            f"outcomes), or arm, total and count; this one has {', '.join(columns) or 'none'}{hint}"
+        )
+    index = list[int]()
+    values = list[tuple[float, float]]()
+    counts = columns.get("count", [1] * len(columns["arm"]))
+    name = "total" if "total" in columns else "reward"
+    numbers: dict[object, int] = {}
+    for row, (arm, reward, count) in enumerate(
+        zip(columns["arm"], columns[name], counts, strict=True), 1
+    ):
+        if skip and not setup.has(arm):
+            continue
+        try:
+            if not isinstance(arm, Hashable) or arm not in numbers:
+                numbers[arm] = setup.number_of(arm)
+            index.append(numbers[arm])
+            if name == "total":
+                values.append(check_evidence(setup.posterior, (reward, count)))
+            else:
+                single = setup.posterior.check_reward(reward)
+                values.append((single, _count(count)))
+        except InputError as error:
+            raise InputError(f"row {row} of the outcomes: {error}") from None
+    return index, values
+
+
+def _count(count: Any) -> float:
+    number = isinstance(count, int | float | np.number) and not isinstance(count, bool)
+    if not number or not 1 <= count <= MOST_REPEATED or count != int(count):
+        raise InputError(
+            f"count must be a whole number from 1 to {MOST_REPEATED}, not {short_repr(count)}"
+        )
+    return float(count)
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a data frame, a pyarrow table, a list of dicts, or a file."""
+
+    if not isinstance(table, str | os.PathLike):
+        return columns_of(table, "outcomes must be a mapping {arm: reward},")
+    found = columns_of(read_table(Path(table), "outcomes"))
+    texts = [name for name in ("reward", "total", "count") if name in found]
+    return found | {name: list(map(_number_of, found[name])) for name in texts}
+
+
+def _number_of(cell: Any) -> Any:
+    """Return the number in a cell of a CSV file; what is no number is refused later."""
+    with suppress(ValueError):
+        return float(cell) if isinstance(cell, str) else cell
+    return cell

@@ -1,0 +1,274 @@
+"""The exact joint information gain of all observations of a play about the best arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphbandits._types import Floats, State
+from graphbandits.errors import InputError, check_integer
+from graphbandits.graphs import Feedback, Process
+from graphbandits.graphs.feedback import matrices
+from graphbandits.graphs.properties import (
+    at_most_outcomes,
+    count_outcomes,
+    most_outcomes,
+    rows_of,
+)
+from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors.base import predict
+from graphbandits.registry import name_of
+from graphbandits.rng import Keys, Stream
+
+#: Upper limit of the number of joint outcomes per trial.
+MOST_OUTCOMES = 5_000_000
+#: Upper limit of joint outcomes times arms per trial; the time is proportional to it.
+MOST_WORK = 100_000_000
+
+
+def check_joint(posterior: Posterior, process: Process) -> None:
+    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph.
+
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> check_joint(BetaBernoulli.of(14), as_process("random(r=0.25)", 14))  # 3^14 outcomes
+    """
+    check_outcomes(posterior, most_outcomes(process))
+
+
+def check_outcomes(posterior: Posterior, outcomes: float) -> None:
+    """Raise InputError if the joint gain is not available, or has too many outcomes."""
+    if not hasattr(posterior, "information"):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' has no method 'information', which the joint "
+            "gain needs: use gain=bound, or estimate the gain with sampled_gain"
+        )
+    if outcomes > MOST_OUTCOMES:
+        raise InputError(
+            f"the joint gain needs {outcomes:.1e} joint outcomes of the observed arms per trial; "
+            f"at most {MOST_OUTCOMES:,} are supported: use gain=bound, or estimate the gain with "
+            "sampled_gain"
+        )
+    if outcomes * posterior.arms > MOST_WORK:
+        raise InputError(
+            f"the joint gain needs {outcomes:.1e} joint outcomes times {posterior.arms} arms per "
+            f"trial; at most {MOST_WORK:,} are supported: use gain=bound, or estimate the gain "
+            "with sampled_gain"
+        )
+
+
+def check_shapes(posterior: Posterior, state: State, graph: Feedback) -> int:
+    """Check that a posterior, a state and a graph fit together; return the number of trials."""
+    if not hasattr(graph, "reach"):
+        raise InputError(
+            "graph must be the feedback of one round, such as as_process('star', 4).feedback, not "
+            f"{graph!r}"
+        )
+    trials = len(next(iter(state.values())))
+    if graph.arms != posterior.arms:
+        raise InputError(f"the graph has {graph.arms} arms, but the posterior has {posterior.arms}")
+    graph.gain(np.zeros((trials, posterior.arms)))  # raises if the number of trials differs
+    return trials
+
+
+def joint_gain(
+    posterior: Posterior, state: State, graph: Feedback, accuracy: str | None = None
+) -> Floats:
+    """Compute the exact joint information gain g_i of playing each arm i.
+
+    With the best arm A* and the outcomes Y_N of the observed arms N, g_i = sum over N of
+    P(N observed | i played) I(A*; Y_N). It is at least (G h)_i, because arms are independent. Liu,
+    Buccapatnam and Shroff (2018), Proposition 1.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        A posterior with a method ``information``, such as :class:`BetaBernoulli`.
+    state : dict of str to ndarray
+        State of the posterior.
+    graph : Feedback
+        The graph of one round.
+    accuracy : {"simulation", "strict"}, optional
+        Accuracy setting, if different from that of the posterior.
+
+    Returns
+    -------
+    ndarray of shape (B, K)
+        The gains in nats.
+
+    Raises
+    ------
+    InputError
+        If the graph does not fit, or there are too many joint outcomes.
+
+    Examples
+    --------
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
+    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
+    >>> joint_gain(posterior, state, star), star.gain(posterior.beliefs(state).h)
+    (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
+    """
+    able: Any = posterior
+    trials = check_shapes(posterior, state, graph)
+    known = at_most_outcomes(graph, trials, MOST_OUTCOMES)
+    known = known and MOST_OUTCOMES * posterior.arms <= MOST_WORK
+    check_outcomes(posterior, 0.0 if known else count_outcomes(graph, trials))
+    found: Floats = able.information(state, *rows_of(graph, trials), accuracy)
+    return found
+
+
+def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
+    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row.
+
+    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
+
+    Parameters
+    ----------
+    pi : ndarray of shape (B, K)
+        The distribution of the play.
+    delta : ndarray of shape (B, K)
+        Expected regret of playing each arm.
+    gain : ndarray of shape (B, K)
+        Information gain of playing each arm.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        The ratios. Infinite if the expected gain is zero; NaN if the expected regret is zero too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pi, delta = np.array([[0.5, 0.5]]), np.array([[0.1, 0.3]])
+    >>> information_ratio(pi, delta, np.array([[0.1, 0.3]]))
+    array([0.2])
+    """
+    regret = (pi * delta).sum(axis=1)
+    learned = (pi * gain).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = regret * (regret / np.maximum(learned, 0.0))
+    return ratio
+
+
+def entropy(alpha: Floats) -> Floats:
+    """Compute the entropy -sum_i alpha_i log(alpha_i) of each row, in nats.
+
+    >>> import numpy as np
+    >>> entropy(np.array([[0.5, 0.5, 0.0]])).round(6)
+    array([0.693147])
+    """
+    logs = np.log(alpha, where=alpha > 0.0, out=np.zeros_like(alpha))
+    found: Floats = -(alpha * logs).sum(axis=1)
+    return np.maximum(found, 0.0)
+
+
+#: Approximate number of samples times arms that are computed at once.
+AT_ONCE = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGain:
+    """Estimate of the joint information gain, with standard errors.
+
+    Parameters
+    ----------
+    value : ndarray of shape (B, K)
+        The estimates in nats.
+    standard_error : ndarray of shape (B, K)
+        Their standard errors.
+    """
+
+    value: Floats
+    standard_error: Floats
+
+
+def sampled_gain(
+    posterior: Posterior, state: State, graph: Feedback, samples: int, seed: int
+) -> SampledGain:
+    """Estimate the joint information gain of playing each arm by sampling.
+
+    g_i = E KL(alpha after the observations of playing i || alpha now). A sample is a draw of theta
+    from the posterior, of the observed arms and of their outcomes. The mean is unbiased. The arms
+    of a trial share theta and outcomes, so their errors are correlated. Rare outcomes that no
+    sample contains affect neither number: an estimate of 0 can have a standard error of 0.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior.
+    state : dict of str to ndarray
+        Its state.
+    graph : Feedback
+        The graph of one round.
+    samples : int
+        Number of samples per trial, at least 2.
+    seed : int
+        Seed of the random draws. Sample s of trial t does not depend on other samples or trials.
+
+    Returns
+    -------
+    SampledGain
+        Estimates and standard errors.
+
+    Examples
+    --------
+    >>> from graphbandits.rules.gains import joint_gain
+    >>> from graphbandits.graphs import as_process
+    >>> from graphbandits.posteriors import BetaBernoulli
+    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
+    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
+    >>> found = sampled_gain(posterior, state, star, samples=2000, seed=1)
+    >>> exact = joint_gain(posterior, state, star)
+    >>> bool((abs(found.value - exact) < 4.0 * found.standard_error).all())
+    True
+    """
+    if check_integer(samples, "samples") < 2:
+        raise InputError("samples must be at least 2 for a standard error, not 1")
+    trials = check_shapes(posterior, state, graph)
+    value, error = np.empty((2, trials, posterior.arms))
+    chance = np.broadcast_to(matrices(graph, trials), (trials, posterior.arms, posterior.arms))
+    for t in range(trials):
+        one = {name: array[t : t + 1] for name, array in state.items()}
+        keys = Keys(seed, trials=samples)
+        drawn = _divergences(posterior, one, chance[t], keys, t)
+        value[t] = drawn.mean(axis=0)
+        error[t] = drawn.std(axis=0, ddof=1) / np.sqrt(samples)
+    return SampledGain(value, error)
+
+
+def _divergences(
+    posterior: Posterior, state: State, chance: Floats, keys: Keys, trial: int
+) -> Floats:
+    """Compute the KL divergence of each sample and arm played, (samples, K)."""
+    arms = posterior.arms
+    now = posterior.beliefs(state).alpha
+    found = np.empty((keys.trials, arms))
+    most = max(1, AT_ONCE // arms)
+    for first in range(0, keys.trials, most):
+        part = Keys(keys.seed, first, min(most, keys.trials - first))
+        many = {name: np.repeat(array, part.trials, axis=0) for name, array in state.items()}
+        outcome = predict(posterior, many, Stream(part, trial, "sampled-gain"))
+        luck = Stream(part, trial, "sampled-gain/seen").uniform(arms)
+        for i in range(arms):
+            row, arm = np.nonzero(luck < chance[i])
+            after = {name: array.copy() for name, array in many.items()}
+            after = posterior.update(after, Observations(row, arm, outcome[row, arm]))
+            here = slice(first, first + part.trials)
+            found[here, i] = _divergence(posterior.beliefs(after).alpha, now)
+    return found
+
+
+def _divergence(alpha: Floats, now: Floats) -> Floats:
+    """Compute the KL divergence of each row from ``now``, as a sum of non-negative terms."""
+    can = now > 0.0  # an arm that cannot be best contributes nothing
+    u = np.where(can, alpha / np.where(can, now, 1.0) - 1.0, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        phi = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)
+    # near 0 the difference cancels
+    phi = np.where(np.abs(u) < 1e-4, u * u * (0.5 - u * (1.0 / 6.0 - u / 12.0)), phi)
+    total: Floats = (now * phi).sum(axis=1)
+    return total

@@ -1,0 +1,677 @@
+"""Algorithm 1, in lockstep over the trials of a block.
+
+Calls to policies and graphs are checked. An error names the policy or graph and the round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from graphbandits._rng_kernels import are_distributions
+from graphbandits._types import Floats, Ints, State
+from graphbandits.errors import (
+    GraphBanditsError,
+    GraphError,
+    InputError,
+    NeedsError,
+    PolicyError,
+    WorldError,
+)
+from graphbandits.graphs import Feedback, Process
+from graphbandits.graphs.properties import GraphInfo
+from graphbandits.plugins import locate_error, source_file
+from graphbandits.policies import Event, Policy, Problem, View
+from graphbandits.policies.wrappers import restricted
+from graphbandits.posteriors import Observations, Posterior
+from graphbandits.posteriors.base import check_weights, reward_support, strictest
+from graphbandits.posteriors.updates import at_decision, with_time
+from graphbandits.registry import name_of
+from graphbandits.rng import Keys, draw_actions
+from graphbandits.rules.gains import entropy, information_ratio, joint_gain
+from graphbandits.simulation.conditions import (
+    AnswerQueue,
+    Answers,
+    Eligible,
+    all_eligible_arms,
+    eligible_arms,
+    joined,
+)
+from graphbandits.simulation.shard import (
+    MAX_OBSERVATIONS,
+    GrowingArray,
+    Int32s,
+    Plays,
+    Ratios,
+    RecordedObservations,
+    Recording,
+    Shard,
+    Trajectories,
+)
+from graphbandits.worlds import Changing, World
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOutcome:
+    """Outcome of a block of trials.
+
+    Parameters
+    ----------
+    regret : ndarray of shape (B, R)
+        Cumulative regret of each trial at the recorded rounds.
+    plays : ndarray of shape (B, K)
+        Number of plays of each arm in each trial.
+    """
+
+    regret: Floats
+    plays: Ints
+
+
+class RunMonitor(Protocol):
+    """Read-only monitor of a running block.
+
+    The methods are called in each round, in the order of their definition. A class that inherits
+    from ``RunMonitor`` can leave out methods: the inherited ones do nothing.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> class Certainty(RunMonitor):
+    ...     def decided(self, t, graph, pi):
+    ...         self.largest = pi.max()
+    >>> made = []
+    >>> def monitor(policy, keys):
+    ...     made.append(Certainty())
+    ...     return made[-1]
+    >>> results = simulate("greedy", graph="paper", horizon=20, trials=5, monitor=monitor)
+    >>> [bool(one.largest <= 1.0) for one in made]
+    [True]
+    """
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Receive the decision of a round, after the proposal of the policy.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        graph : Feedback
+            Feedback graph of the round.
+        pi : ndarray of shape (B, K)
+            Distribution from which the engine draws the action of each trial.
+        """
+        return  # a subclass may inherit it
+
+    def played(self, t: int, action: Ints) -> None:
+        """Receive the actions of a round, which the engine has drawn from the distribution.
+
+        ``run_block`` accepts monitors without this method.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        action : ndarray of shape (B,)
+            Played arm of each trial.
+        """
+        return  # a subclass may inherit it
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Receive the observations of a round, before the policy learns from them.
+
+        With delayed or missing answers, these are the outcomes that arrive in round t, and
+        ``seen.time`` is the round of the play of each.
+
+        Parameters
+        ----------
+        t : int
+            Round, from 1.
+        seen : Observations
+            Observed arms and rewards.
+        """
+        return  # a subclass may inherit it
+
+
+#: Function of (text form of the policy, keys of the block) that returns a monitor of the block;
+#: None for a block without a monitor.
+MonitorFactory = Callable[[str, Keys], RunMonitor | None]
+
+
+def run_block(
+    policy: Policy,
+    world: World,
+    process: Process,
+    horizon: int,
+    keys: Keys,
+    record: Ints,
+    realised: bool = False,
+    advance: Callable[[int], None] = lambda rounds: None,
+    monitor: RunMonitor | None = None,
+    posterior: Posterior | None = None,
+    eligible: Eligible | None = None,
+    answers: Answers | None = None,
+) -> BlockOutcome:
+    """Run Algorithm 1 for all trials of a block.
+
+    Parameters
+    ----------
+    policy : Policy
+        Policy to run.
+    world : World
+        Reward model.
+    process : Process
+        Graph process.
+    horizon : int
+        Number of rounds.
+    keys : Keys
+        Seed and numbers of the trials.
+    record : ndarray of int
+        Rounds at which the regret is recorded, in increasing order. The last one is ``horizon``.
+    realised : bool, default=False
+        If true, record the difference of the outcomes instead of the pseudo-regret
+        theta* - theta_A. Both are relative to the best mean of the round.
+    advance : callable, optional
+        Called with 1 after every round. An exception that it raises ends the block.
+    monitor : RunMonitor, optional
+        Receives the decisions, the actions and the observations of every round, without copies
+        of the arrays. It must not change them.
+    posterior : Posterior, optional
+        Prior that policies start from. The default is the prior of the world.
+    eligible : float or ndarray of bool, optional
+        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
+        The regret is that against the best eligible arm of the round. The default is all arms.
+    answers : Answers, optional
+        Delays of outcomes, and the probability that an outcome arrives. By default all arrive in
+        the round of the play.
+
+    Returns
+    -------
+    BlockOutcome
+        Regret at the recorded rounds, and plays of each arm.
+
+    Raises
+    ------
+    PolicyError
+        If the policy raises an exception.
+    GraphError
+        If the graph process raises an exception.
+    WorldError
+        If the world raises an exception, or gives means or rewards that are not allowed.
+    """
+    prior = world.prior if posterior is None else posterior
+    problem = Problem(prior, horizon, policy.needs, GraphInfo(process))
+    state = init_state(policy, problem, keys)
+    first = theta = draw_means(world, keys)
+    best, allowed, changing = theta.argmax(axis=1), None, isinstance(world, Changing)
+    rows = np.arange(keys.trials)
+    regret = np.zeros(keys.trials)
+    kept = np.empty((keys.trials, len(record)))
+    plays = np.zeros((keys.trials, world.arms), np.int64)
+    recorded = 0
+    queue = None if answers is None else AnswerQueue(answers, policy)
+    played = getattr(monitor, "played", None)  # earlier versions did not have this method
+    for t in range(1, horizon + 1):
+        graph = draw_graph(process, t, keys)
+        if changing:
+            theta = means_in_round(world, first, keys, t)
+            best = theta.argmax(axis=1)
+        if eligible is not None:
+            allowed = eligible_arms(eligible, t, keys, world.arms)
+            best = np.where(allowed, theta, -np.inf).argmax(axis=1)
+        pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
+        if monitor is not None:
+            monitor.decided(t, graph, pi)
+        if played is not None:
+            played(t, action)
+        trial, arm = reveal(graph, action, keys, t)
+        seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
+
+        # before update: the policy may modify the arrays
+        if realised:
+            regret += draw_outcomes(world, theta, keys, t, rows, best)
+            regret -= draw_outcomes(world, theta, keys, t, rows, action)
+        else:
+            regret += theta[rows, best] - theta[rows, action]
+        plays[rows, action] += 1
+        event = Event(t, keys, problem, graph, pi, action, seen)
+        if queue is None:
+            if monitor is not None:
+                monitor.observed(t, seen)
+            state = update_state(policy, state, event)
+        else:
+            state = _receive_answers(policy, state, event, queue, monitor)
+        if t == record[recorded]:
+            kept[:, recorded] = regret
+            recorded += 1
+        advance(1)
+    return BlockOutcome(kept, plays)
+
+
+def _receive_answers(
+    policy: Policy, state: State, event: Event, queue: AnswerQueue, monitor: RunMonitor | None
+) -> State:
+    """Return the state after the outcomes that arrive in the round of ``event``."""
+    queue.add(event)
+    arrived = queue.arrivals(event.t)
+    if monitor is not None:
+        monitor.observed(event.t, joined(arrived))
+    for lesson in queue.lessons(event.t, arrived):
+        if isinstance(lesson, Event):
+            state = update_state(policy, state, lesson)
+        else:
+            state = learn_state(policy, state, lesson, event.problem)
+    return state
+
+
+class RatioRecorder:
+    """Monitor that records the information ratios at the recorded rounds.
+
+    It has its own posterior, given all observations of the policy. Therefore the ratios are
+    defined for every policy. They are quotients of small numbers, which need the strictest
+    accuracy.
+    """
+
+    def __init__(self, posterior: Posterior, gain: str, trials: int, record: Ints) -> None:
+        self._posterior, self._gain, self._record = strictest(posterior), gain, record
+        self._state: State = posterior.init(trials)
+        self._sum = np.zeros(trials)
+        self._column = 0
+        kept = (trials, len(record))
+        self.ratios = Ratios(*(np.empty(kept) for _ in range(4)))
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Add the ratio of the round to the sum; store all values at a recorded round."""
+        state = at_decision(self._posterior, self._state, t, float(t))
+        beliefs = self._posterior.beliefs(state)
+        bound = graph.gain(beliefs.h)
+        joint = self._gain == "joint"
+        gain = joint_gain(self._posterior, state, graph) if joint else bound
+        ratio = information_ratio(pi, beliefs.delta, gain)
+        self._sum += np.where(np.isnan(ratio), 0.0, ratio)
+        if t == self._record[self._column]:
+            kept = self.ratios
+            kept.ratio[:, self._column] = ratio
+            kept.ratio_sum[:, self._column] = self._sum
+            kept.psi[:, self._column] = information_ratio(beliefs.alpha, beliefs.delta, bound)
+            kept.entropy[:, self._column] = entropy(beliefs.alpha)
+            self._column += 1
+
+    def played(self, t: int, action: Ints) -> None:
+        """Do nothing: the ratios depend on the distribution of the actions."""
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Update the posterior."""
+        timed = with_time(self._posterior, seen, float(t))
+        self._state = self._posterior.update(self._state, timed)
+
+
+class TrajectoryRecorder:
+    """Monitor that records the actions, the observations, or both."""
+
+    def __init__(self, trials: int, horizon: int, actions: bool, observations: bool) -> None:
+        self._trials = trials
+        self._action: Int32s | None = np.empty((trials, horizon), np.int32) if actions else None
+        self._observes, self._is_weighted = observations, False
+        self._trial, self._round, self._arm = (GrowingArray(np.int32) for _ in range(3))
+        self._reward, self._weight = GrowingArray(np.float64), GrowingArray(np.float64)
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Do nothing."""
+
+    def played(self, t: int, action: Ints) -> None:
+        """Record the actions."""
+        if self._action is not None:
+            self._action[:, t - 1] = action
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Record the observations."""
+        if not self._observes:
+            return
+        weight = getattr(seen, "weight", None)
+        if weight is not None and not self._is_weighted and (np.asarray(weight) != 1.0).any():
+            self._is_weighted = True
+            self._weight.append(np.ones(self._reward.size))  # of all earlier observations
+        if self._is_weighted:
+            self._weight.append(np.broadcast_to(1.0 if weight is None else weight, len(seen.arm)))
+        self._trial.append(seen.trial)
+        # of the play: a delayed outcome arrives later
+        self._round.append(np.broadcast_to(t, len(seen.arm)) if seen.time is None else seen.time)
+        self._arm.append(seen.arm)
+        self._reward.append(seen.reward)
+        if self._reward.size > MAX_OBSERVATIONS:
+            raise InputError(
+                f"a block of {self._trials} trials has more than {MAX_OBSERVATIONS} observations, "
+                "too many to record: use fewer trials per shard (or block), or do not record the "
+                "observations"
+            )
+
+    @property
+    def trajectories(self) -> Trajectories:
+        """The trajectories of all trials of the block."""
+        if not self._observes:
+            return Trajectories(self._action)
+        trial, arm = self._trial.values, self._arm.values
+        # the observations of each round are usually ordered by trial and arm; then a sort by trial
+        # that keeps the order of equal trials suffices, and it is fast for 16 bits
+        later = np.diff(self._round.values)
+        following = later == 0
+        following &= (np.diff(trial) < 0) | ((np.diff(trial) == 0) & (np.diff(arm) < 0))
+        following |= later < 0
+        if following.any() or self._trials > 2**16:
+            order = np.lexsort((arm, self._round.values, trial))
+        else:
+            order = np.argsort(trial.astype(np.uint16), kind="stable")
+        counts = np.bincount(trial, minlength=self._trials)
+        seen = RecordedObservations(
+            np.concatenate([[0], np.cumsum(counts)]),
+            self._round.values[order],
+            arm[order],
+            self._reward.values[order],
+            self._weight.values[order] if self._is_weighted else None,
+        )
+        return Trajectories(self._action, seen)
+
+
+class MonitorGroup:
+    """Several monitors of one block."""
+
+    def __init__(self, monitors: Sequence[RunMonitor]) -> None:
+        self._monitors = monitors
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Call all monitors."""
+        for monitor in self._monitors:
+            monitor.decided(t, graph, pi)
+
+    def played(self, t: int, action: Ints) -> None:
+        """Call all monitors that have this method."""
+        for monitor in self._monitors:
+            if hasattr(monitor, "played"):
+                monitor.played(t, action)
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Call all monitors."""
+        for monitor in self._monitors:
+            monitor.observed(t, seen)
+
+
+class IsolatedMonitor:
+    """A monitor of the user, which gets copies of all arrays: it cannot change the run."""
+
+    def __init__(self, monitor: object) -> None:
+        methods = [getattr(monitor, name, None) for name in ("decided", "played", "observed")]
+        if not any(map(callable, methods)):
+            raise InputError(
+                "a monitor must have a method decided, played or observed (see "
+                f"graphbandits.simulation.loop.RunMonitor), not {monitor!r}"
+            )
+        self._decided, self._played, self._observed = methods
+        self._graph: Feedback | None = None
+        self._copy: Feedback | None = None
+
+    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
+        """Call the monitor with copies; a fixed graph is copied once."""
+        if self._decided is None:
+            return
+        if self._copy is None or graph is not self._graph:
+            self._graph, self._copy = graph, deepcopy(graph)
+        self._decided(t, self._copy, pi.copy())
+
+    def played(self, t: int, action: Ints) -> None:
+        """Call the monitor with a copy."""
+        if self._played is not None:
+            self._played(t, action.copy())
+
+    def observed(self, t: int, seen: Observations) -> None:
+        """Call the monitor with copies."""
+        if self._observed is not None:
+            self._observed(t, deepcopy(seen))
+
+
+def run_recorded(
+    policy: Policy,
+    world: World,
+    process: Process,
+    horizon: int,
+    keys: Keys,
+    recording: Recording,
+    advance: Callable[[int], None] = lambda rounds: None,
+    posterior: Posterior | None = None,
+    monitor: RunMonitor | None = None,
+    eligible: Eligible | None = None,
+    answers: Answers | None = None,
+) -> Shard:
+    """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
+    prior = world.prior if posterior is None else posterior
+    record, monitors = recording.record, list[RunMonitor]()
+    recorder = trajectories = None
+    if recording.ratios is not None:
+        recorder = RatioRecorder(prior, recording.ratios, keys.trials, record)
+        monitors.append(recorder)
+    if recording.actions or recording.observations:
+        kinds = recording.actions, recording.observations
+        trajectories = TrajectoryRecorder(keys.trials, horizon, *kinds)
+        monitors.append(trajectories)
+    if monitor is not None:
+        monitors.append(IsolatedMonitor(monitor))
+    group = MonitorGroup(monitors) if monitors else None
+    realised = recording.regret == "realised"
+    arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
+    played = run_block(*arguments, posterior=prior, eligible=eligible, answers=answers)
+    ratios = None if recorder is None else recorder.ratios
+    seen = None if trajectories is None else trajectories.trajectories
+    if recording.eligible and eligible is not None:
+        if keys.trials * horizon * world.arms > MAX_OBSERVATIONS:
+            raise InputError(
+                f"a block of {keys.trials} trials, {horizon} rounds and {world.arms} arms is too "
+                "large to record its eligible arms: use fewer trials per shard (or block), or do "
+                "not record them"
+            )
+        allowed = all_eligible_arms(eligible, horizon, keys, world.arms)
+        seen = replace(seen or Trajectories(), eligible=allowed)
+    return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios, trajectories=seen)
+
+
+# Checked calls ----------------------------------------------------------------------------------
+
+
+def init_state(policy: Policy, problem: Problem, keys: Keys) -> State:
+    """Return the initial state of a policy, checked."""
+    try:
+        state = policy.init(problem, keys)
+    except (Exception, SystemExit) as error:
+        _raise_policy_error(policy, "before the first round, in init", error)
+    _check_state(policy, "init", state)
+    return state
+
+
+def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
+    """Return the proposed distribution and the actions that the engine draws from it.
+
+    If only some arms are eligible, the policy is restricted to them, and pi is zero elsewhere.
+    """
+    if view.eligible is None:
+        pi = check_pi(policy, propose(policy, state, view), view)
+    else:
+        pi = np.zeros((view.keys.trials, view.problem.arms))
+        for rows, arms, part, some in restricted(policy, state, view):
+            pi[rows, arms] = check_pi(policy, propose(policy, part, some), some)
+    return pi, draw_actions(pi, view.keys, view.t)
+
+
+def propose(policy: Policy, state: State, view: View) -> object:
+    """Return the proposal of a policy, unchecked."""
+    try:
+        return policy.propose(state, view)
+    except (Exception, SystemExit) as error:
+        _raise_policy_error(policy, f"in round {view.t}, in propose", error)
+
+
+def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
+    """Return a copy of a proposal; raise InputError unless each row is a distribution."""
+    shape = (view.keys.trials, view.problem.arms)
+    try:
+        pi = np.array(proposed, np.float64, order="C")
+    except (TypeError, ValueError):
+        pi = np.empty(0)
+    if pi.shape != shape:
+        what = f"shape {pi.shape}" if isinstance(proposed, np.ndarray) else type(proposed).__name__
+        raise InputError(
+            f"policy '{name_of(policy)}' proposed {what} in round {view.t}; return an array with "
+            f"one row per trial and one column per arm, shape {shape}"
+        )
+    if not are_distributions(pi, 1e-9):
+        total = pi.sum(axis=1)
+        raise InputError(
+            f"policy '{name_of(policy)}' did not propose a distribution in round {view.t}: the "
+            f"smallest entry is {pi.min():g}, and a row sums to "
+            f"{total[np.abs(total - 1.0).argmax()]:g}"
+        )
+    return pi
+
+
+def update_state(policy: Policy, state: State, event: Event) -> State:
+    """Return the state after a round, checked; the policy may reuse the arrays of ``state``."""
+    check_weights(event.observations, policy)
+    try:
+        state = policy.update(state, event)
+    except (Exception, SystemExit) as error:
+        _raise_policy_error(policy, f"in round {event.t}, in update", error)
+    _check_state(policy, "update", state)
+    return state
+
+
+def learn_state(
+    policy: Policy, state: State, seen: Observations, problem: Problem, t: int | None = None
+) -> State:
+    """Return the state after observations, checked.
+
+    They belong to no round, or to round ``t``: then it is the state of :func:`update_state`, if
+    ``seen`` are the observations that ``update`` passes to ``learn``.
+    """
+    check_weights(seen, policy)
+    able: Any = policy
+    try:
+        state = able.learn(state, seen, problem)
+    except (Exception, SystemExit) as error:
+        where = "in learn" if t is None else f"in round {t}, in update"
+        _raise_policy_error(policy, where, error)
+    _check_state(policy, "learn" if t is None else "update", state)
+    return state
+
+
+def _check_state(policy: Policy, call: str, state: object) -> None:
+    if not isinstance(state, dict):
+        raise InputError(
+            f"policy '{name_of(policy)}' returned {type(state).__name__} from {call}; "
+            "return the state, a dict of named arrays"
+        )
+
+
+def _raise_policy_error(policy: Policy, where: str, error: BaseException) -> NoReturn:
+    """Raise an error that names the policy and the call; errors of this package keep their type."""
+    name = name_of(policy)
+    if isinstance(error, NeedsError) and not str(error).startswith("policy '"):
+        raise NeedsError(f"policy '{name}' {where}: {error}") from error
+    if isinstance(error, GraphBanditsError):
+        raise error
+    reason = locate_error(error, source_file(type(policy)))
+    raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
+
+
+def draw_means(world: World, keys: Keys) -> Floats:
+    """Return the means of a world, checked."""
+    try:
+        theta = world.means(keys)
+    except Exception as error:
+        _raise_world_error(world, "in means", error)
+    return _check_means(world, theta, keys)
+
+
+def means_in_round(world: World, theta: Floats, keys: Keys, t: int) -> Floats:
+    """Return the means of a world in round t, checked; ``theta`` are those of ``draw_means``."""
+    if not isinstance(world, Changing):
+        return theta
+    try:
+        now = world.means_at(theta, keys, t)
+    except Exception as error:
+        _raise_world_error(world, f"in round {t}, in means_at", error)
+    return _check_means(world, now, keys)
+
+
+def _check_means(world: World, theta: Any, keys: Keys) -> Floats:
+    """Return means as floats; raise WorldError if their shape or type is wrong."""
+    shape = (keys.trials, world.arms)
+    if not isinstance(theta, np.ndarray) or theta.shape != shape or theta.dtype.kind not in "iuf":
+        array = isinstance(theta, np.ndarray)
+        what = f"shape {theta.shape} and type {theta.dtype}" if array else type(theta).__name__
+        raise WorldError(
+            f"world '{name_of(world)}' returned means of {what}; return an array of numbers with "
+            f"one row per trial and one column per arm, shape {shape}"
+        )
+    if not np.isfinite(theta).all():
+        raise WorldError(f"world '{name_of(world)}' returned means that are not finite numbers")
+    return np.ascontiguousarray(theta, np.float64)
+
+
+def draw_outcomes(
+    world: World, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints
+) -> Floats:
+    """Return the rewards of (trial, arm) pairs in round t, checked."""
+    try:
+        reward = world.outcomes(theta, keys, t, trial, arm)
+    except Exception as error:
+        _raise_world_error(world, f"in round {t}, in outcomes", error)
+    if type(world).__module__.startswith("graphbandits."):
+        return reward  # checked by tests, and every microsecond of a round counts
+    array = isinstance(reward, np.ndarray)
+    if not array or reward.shape != arm.shape or reward.dtype.kind not in "biuf":
+        what = f"shape {reward.shape} and type {reward.dtype}" if array else type(reward).__name__
+        raise WorldError(
+            f"world '{name_of(world)}' returned rewards of {what} in round {t}; return an array "
+            f"of numbers with one reward per pair, shape {arm.shape}"
+        )
+    support = reward_support(world)
+    inside = support.contains(reward)
+    if not inside.all():
+        raise WorldError(
+            f"world '{name_of(world)}' gave the reward {reward[~inside][0]:g} in round {t}, but "
+            f"its rewards are declared as {support}: a reward must be {support.description}"
+        )
+    return np.asarray(reward, np.float64)
+
+
+def _raise_world_error(world: World, where: str, error: Exception) -> NoReturn:
+    """Raise an error that names the world; errors of this package are raised unchanged."""
+    if isinstance(error, GraphBanditsError):
+        raise error
+    reason = locate_error(error, source_file(type(world)))
+    raise WorldError(f"world '{name_of(world)}' failed {where}: {reason}") from error
+
+
+def draw_graph(process: Process, t: int, keys: Keys) -> Feedback:
+    """Return the graph of round t; an error in a plug-in names its file and line."""
+    try:
+        return process.round(t, keys)
+    except Exception as error:
+        _raise_graph_error(process, f"in round {t}", error)
+
+
+def reveal(graph: Feedback, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
+    """Return the observed (trial, arm) pairs of round t."""
+    try:
+        return graph.reveal(action, keys, t)
+    except Exception as error:
+        _raise_graph_error(graph, f"in round {t}, in reveal", error)
+
+
+def _raise_graph_error(graph: object, where: str, error: Exception) -> NoReturn:
+    """Raise an error that names the graph; errors of this package are raised unchanged."""
+    if isinstance(error, GraphBanditsError):
+        raise error
+    reason = locate_error(error, source_file(type(graph)))
+    raise GraphError(f"graph '{type(graph).__name__}' failed {where}: {reason}") from error

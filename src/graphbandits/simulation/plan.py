@@ -1,0 +1,644 @@
+"""Plans (one simulation of several policies in the same worlds) and their tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphbandits._files import from_npz, to_npz, versions
+from graphbandits.errors import (
+    GraphBanditsError,
+    InputError,
+    check_horizon,
+    check_integer,
+    short_repr,
+)
+from graphbandits.graphs import GraphLike, Process, as_process
+from graphbandits.graphs.loaders import fingerprint, pack_process, unpack_process
+from graphbandits.graphs.named import recipe_text
+from graphbandits.graphs.properties import GraphInfo
+from graphbandits.plugins import data_files, file_of, source_hash
+from graphbandits.policies import Policy, Problem, as_policy
+from graphbandits.policies.base import check_needs, check_problem, with_inner
+from graphbandits.policies.wrappers import check_restrictable
+from graphbandits.posteriors import BetaBernoulli, Posterior, is_discounted
+from graphbandits.posteriors.base import reward_support
+from graphbandits.registry import (
+    Arrays,
+    build,
+    name_of,
+    pack_plugin,
+    summary_of,
+    text_of,
+    text_parameters,
+    unpack_plugin,
+)
+from graphbandits.rng import Keys
+from graphbandits.rules.gains import check_joint
+from graphbandits.simulation.conditions import Answers, Eligible, check_eligible, describe_eligible
+from graphbandits.simulation.loop import RunMonitor, run_recorded
+from graphbandits.simulation.shard import MAX_POINTS, Recording, Shard
+from graphbandits.worlds import World, as_posterior, as_world, check_world
+
+#: Trials in lockstep. Their state fits in the CPU cache, and the overhead of Python is small.
+BLOCK = 250
+#: Maximum of trials times arms in a block of more than one trial.
+MAX_BLOCK_ENTRIES = 10**6
+#: Maximum of trials times arms times rounds until an outcome arrives, in such a block.
+MAX_WAITING_ENTRIES = 10**7
+#: Format of packed problems. Another format raises an error.
+PROBLEM_FORMAT = 1
+#: A task fails after this many workers ended while they ran it.
+MAX_WORKER_DEATHS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One simulation, checked and not yet run. Use :meth:`Plan.of` to create one.
+
+    Parameters
+    ----------
+    policies : dict of str to Policy
+        Policies by their text form.
+    world : World
+        Reward model.
+    process : Process
+        Graph process.
+    horizon : int
+        Number of rounds.
+    trials : int
+        Number of trials.
+    seed : int
+        Seed of the random draws.
+    recording : Recording
+        What is recorded, and at which rounds.
+    posterior : Posterior
+        Prior that policies start from; usually that of the world.
+    graph_text : str, default=""
+        Name of the graph in the results.
+    graph_spec : str, optional
+        Text form from which the graph was made; None if it was made from an object.
+    first_trial : int, default=0
+        Number of the first trial.
+    sweep : int, optional
+        Number of the sweep in the experiment; None without a sweep.
+    point : mapping of str to value
+        Values of the swept parameters.
+    lines : mapping of str to str
+        Line of the sweep figures to which each policy belongs.
+    eligible : float or ndarray of bool, optional
+        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
+        None if all arms are eligible in every round.
+    answers : Answers, optional
+        Delays of outcomes, and the probability that an outcome arrives. None if all arrive in the
+        round of the play.
+    """
+
+    policies: dict[str, Policy]
+    world: World
+    process: Process
+    horizon: int
+    trials: int
+    seed: int
+    recording: Recording
+    posterior: Posterior
+    graph_text: str = ""
+    graph_spec: str | None = None
+    first_trial: int = 0
+    sweep: int | None = None
+    point: Mapping[str, int | float | str] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
+    eligible: Eligible | None = None
+    answers: Answers | None = None
+
+    @classmethod
+    def of(
+        cls,
+        policies: str | Policy | Iterable[str | Policy],
+        world: World | str | None = None,
+        graph: GraphLike = "paper",
+        *,
+        horizon: int,
+        trials: int,
+        seed: int = 0,
+        arms: int | None = None,
+        posterior: Posterior | str | None = None,
+        first_trial: int = 0,
+        regret: str = "pseudo",
+        ratios: str | None = None,
+        rounds: int | Sequence[int] = MAX_POINTS,
+        record: str | Iterable[str] = (),
+        eligible: float | ArrayLike | None = None,
+        delay: int | Sequence[int] = 0,
+        answer_rate: float = 1.0,
+    ) -> Plan:
+        """Create a plan and check all settings.
+
+        Parameters
+        ----------
+        policies : str, Policy, or iterable of them
+            Policies as text forms or objects.
+        world : World or str, optional
+            Reward model, as an object or as text such as "gaussian(noise=0.5)". The default is
+            Bernoulli arms with uniform priors.
+        graph : str, array, Process or other graph, default="paper"
+            Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
+        horizon : int
+            Number of rounds.
+        trials : int
+            Number of trials.
+        seed : int, default=0
+            Seed of the random draws.
+        arms : int, optional
+            Number of arms, if neither the world nor the graph determines it.
+        posterior : Posterior or str, optional
+            Prior that policies start from. The default is the prior of the world.
+        first_trial : int, default=0
+            Number of the first trial.
+        regret : {"pseudo", "realised"}, default="pseudo"
+            Recorded regret: theta* - theta_A, or the difference of the outcomes.
+        ratios : {"bound", "joint"}, optional
+            Record information ratios with this gain; None to record none.
+        rounds : int or sequence of int, default=200
+            Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds.
+        record : str or iterable of str, optional
+            "actions", "observations" or both: record what each trial played and observed;
+            "eligible" records the eligible arms.
+        eligible : float or array of bool, optional
+            Arms that may be played: a probability above 0 and at most 1 for each trial, round and
+            arm, or an array of shape (K,) or (T, K). The default is all arms.
+        delay : int or pair of int, default=0
+            Rounds from a play to its outcomes, or the smallest and the largest number: each outcome
+            then has its own delay, and all numbers in between have the same probability.
+        answer_rate : float, default=1.0
+            Probability above 0 and at most 1 that an outcome arrives, for each outcome.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        InputError
+            If a value is not allowed.
+        NeedsError
+            If a policy needs information that the graph or the horizon does not provide.
+
+        Examples
+        --------
+        >>> plan = Plan.of(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20)
+        >>> list(plan.policies), plan.decisions
+        (['ts-n', 'ids-n'], 2000)
+        """
+        fixed = world is not None and not isinstance(world, str)
+        known = arms
+        if fixed:
+            known = check_world(world).arms
+            if arms is not None and arms != known:
+                raise InputError(f"the world has {known} arms, but arms={arms} was given")
+        process = as_process(graph, known)
+        made = as_world(world, process.arms)
+        prior = made.prior if posterior is None else as_posterior(posterior, process.arms)
+        check_rewards(made, prior)
+        given = recipe_text(graph)
+        named = named_policies(policies)
+        plan = cls(
+            policies=named,
+            lines={name: name for name in named},
+            world=made,
+            posterior=prior,
+            process=process,
+            horizon=check_horizon(horizon),
+            trials=check_integer(trials, "trials"),
+            seed=check_integer(seed, "seed", least=0),
+            recording=Recording.of(horizon, rounds, regret, ratios, record),
+            graph_spec=given,
+            graph_text=given or type(graph).__name__,
+            first_trial=check_integer(first_trial, "first_trial", least=0),
+            eligible=check_eligible(eligible, horizon, process.arms),
+            answers=Answers.of(delay, answer_rate),
+        )
+        Keys(plan.seed, plan.first_trial, plan.trials)  # raises if a number is too large
+        if process.rounds is not None and process.rounds < plan.horizon:
+            raise InputError(
+                f"the graph process has {process.rounds} rounds, but the horizon is {horizon}: "
+                "use a shorter horizon"
+            )
+        if ratios == "joint":
+            check_joint(plan.posterior, process)
+        if plan.recording.eligible and plan.eligible is None:
+            raise InputError(
+                "cannot record the eligible arms: all arms are eligible, because 'eligible' is not "
+                "given; give it, or do not record them"
+            )
+        if ratios is not None and plan.eligible is not None:
+            raise InputError(
+                "information ratios are not defined for eligible arms, because the best eligible "
+                "arm differs between rounds: remove ratios or eligible"
+            )
+        if ratios is not None and plan.answers is not None:
+            raise InputError(
+                "information ratios are not defined for delayed or missing answers, because a play "
+                "does not give its information in its round: remove ratios, or delay and "
+                "answer_rate"
+            )
+        graphs = GraphInfo(process)
+        for policy in plan.policies.values():
+            check_needs(policy, process, plan.horizon)
+            problem = Problem(plan.posterior, plan.horizon, policy.needs, graphs)
+            check_problem(policy, problem)
+            if plan.eligible is not None:
+                check_restrictable(policy, problem)
+        return plan
+
+    def pack(self) -> bytes:
+        """Return the problem as bytes: graph, world, posterior, eligible arms and answers.
+
+        The same bytes go to workers and are stored in studies; their sha256 is :attr:`problem`.
+        Policies, horizon, seed, trials and recording are not included.
+
+        Returns
+        -------
+        bytes
+            An archive of NumPy arrays (npz); equal problems have equal bytes.
+
+        Raises
+        ------
+        InputError
+            If a part cannot be restored in another process.
+        """
+        arrays: Arrays = {}
+        own = self.posterior is self.world.prior
+        problem = {
+            "format": PROBLEM_FORMAT,
+            "graph": pack_process(self.process, self.graph_spec, arrays),
+            "world": _pack_model(self.world, arrays, "world"),
+            "posterior": None if own else _pack_model(self.posterior, arrays, "posterior"),
+            "eligible": self.eligible if isinstance(self.eligible, float | None) else "array",
+            "answers": None if self.answers is None else asdict(self.answers),
+        }
+        if isinstance(self.eligible, np.ndarray):
+            arrays["eligible"] = self.eligible
+        ordered = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+        return to_npz(problem, ordered)
+
+    @classmethod
+    def unpack(cls, data: bytes, **settings: Any) -> Plan:
+        """Restore a plan from the result of :meth:`pack`.
+
+        Parameters
+        ----------
+        data : bytes
+            The packed problem. Plug-ins that it needs must be loaded.
+        **settings
+            Other parameters of :class:`Plan`: policies, horizon, trials, seed, recording, ...
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        InputError
+            If the problem has another format or needs a plug-in that is not loaded.
+
+        Examples
+        --------
+        >>> plan = Plan.of("ts-n", graph="star", arms=4, horizon=50, trials=20)
+        >>> settings = {"horizon": 50, "trials": 20, "seed": 0, "recording": plan.recording}
+        >>> Plan.unpack(plan.pack(), policies={}, **settings).problem == plan.problem
+        True
+        """
+        problem, arrays = from_npz(data)
+        if problem.get("format") != PROBLEM_FORMAT:
+            raise InputError(
+                f"the problem has format {problem.get('format')}, but this version of graphbandits "
+                f"reads format {PROBLEM_FORMAT}: compute the results again"
+            )
+        world = unpack_plugin(problem["world"], arrays)
+        prior, answers = problem["posterior"], problem["answers"]
+        eligible = arrays.get("eligible", problem["eligible"])
+        if isinstance(eligible, np.ndarray):
+            eligible.setflags(write=False)
+        spec = problem["graph"].get("text")  # only of a process class of a plug-in
+        return cls(
+            world=world,
+            process=unpack_process(problem["graph"], arrays),
+            posterior=world.prior if prior is None else unpack_plugin(prior, arrays),
+            eligible=eligible,
+            answers=None if answers is None else Answers(**answers),
+            **{"graph_spec": spec} | settings,
+        )
+
+    @cached_property
+    def problem(self) -> str:
+        """The sha256 of :meth:`pack`; results with the same problem can be compared."""
+        return hashlib.sha256(self.pack()).hexdigest()
+
+    @property
+    def models(self) -> list[object]:
+        """The world, its prior, and the posterior of the policies, without repeats."""
+        models = (self.world, self.world.prior, self.posterior)
+        return list({id(one): one for one in models}.values())
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions of all policies."""
+        return self.trials * self.horizon * len(self.policies)
+
+    @property
+    def block(self) -> int:
+        """Maximum number of trials in lockstep; smaller for very many arms or long delays."""
+        most = MAX_BLOCK_ENTRIES // self.world.arms
+        if self.answers is not None:  # the distributions of the plays are kept until their outcomes
+            waiting = min(self.answers.high, self.horizon) + 1
+            most = min(most, MAX_WAITING_ENTRIES // (self.world.arms * waiting))
+        return min(BLOCK, max(1, most))
+
+    @property
+    def where(self) -> str:
+        """The point of the sweep as text for messages; empty without a sweep."""
+        return f" at {point_text(self.point)}" if self.point else ""
+
+    def run_shard(
+        self,
+        policy: str,
+        keys: Keys,
+        advance: Callable[[int], None] = lambda rounds: None,
+        monitor: RunMonitor | None = None,
+    ) -> Shard:
+        """Run a block of trials of one policy in this process.
+
+        Parameters
+        ----------
+        policy : str
+            Text form of the policy, a key of ``policies``.
+        keys : Keys
+            Seed and numbers of the trials.
+        advance : callable, optional
+            Called with 1 after every round. An exception that it raises ends the block.
+        monitor : RunMonitor, optional
+            Receives copies of the decisions, actions and observations of every round.
+
+        Returns
+        -------
+        Shard
+            Recorded values of the trials.
+        """
+        return run_recorded(
+            self.policies[policy],
+            self.world,
+            self.process,
+            self.horizon,
+            keys,
+            self.recording,
+            advance,
+            self.posterior,
+            monitor,
+            self.eligible,
+            self.answers,
+        )
+
+    @property
+    def arm_names(self) -> tuple[str, ...]:
+        """Names of the arms; their numbers from 1 if the graph has no names."""
+        return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that are saved with the results.
+
+        Returns
+        -------
+        dict
+            Plain values: graph, arms, horizon, trials, seed, world, policies and versions.
+        """
+        run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
+        kept = self.recording
+        recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
+        recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
+        if self.eligible is not None:
+            recorded["eligible"] = describe_eligible(self.eligible)
+        if self.answers is not None:
+            recorded |= self.answers.settings()
+        return {
+            "graph": self.graph_text,
+            **describe_graph(self.process, self.graph_spec),
+            "arms": self.process.arms,
+            "horizon": self.horizon,
+            "trials": self.trials,
+            "seed": self.seed,
+            "regret": self.recording.regret,
+            **describe_world(self.world, self.posterior),
+            "runs": [run],
+            "policies": {
+                name: describe_policy(policy, self.process.arms, self.horizon)
+                for name, policy in self.policies.items()
+            },
+            "versions": versions(),
+        } | recorded
+
+
+def _pack_model(model: World | Posterior, arrays: Arrays, path: str) -> dict[str, Any]:
+    """Pack a world or a posterior; raise InputError if the restored one would differ."""
+    packed = pack_plugin(model, arrays, path)
+    again: Arrays = {}
+    same = pack_plugin(unpack_plugin(packed, arrays), again, path) == packed
+    if not same or not all(np.array_equal(again[name], arrays[name]) for name in again):
+        raise InputError(
+            f"'{name_of(model)}' does not keep its parameters: the constructor must accept the "
+            "values of its fields"
+        )
+    return packed
+
+
+def point_text(point: Mapping[str, int | float | str]) -> str:
+    """Format a point of a sweep as text.
+
+    >>> point_text({"r": 0.5, "arms": 10})
+    'r = 0.5, arms = 10'
+    """
+    return ", ".join(f"{parameter} = {value}" for parameter, value in point.items())
+
+
+def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:
+    """Return policies by their text form, from text forms and objects; refuse duplicates."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        policies = [policies]
+    named: dict[str, Policy] = {}
+    for given in policies:
+        policy = as_policy(given)
+        name = text_of(policy)
+        if name in named:
+            raise InputError(f"policy '{name}' is given twice")
+        named[name] = policy
+    if not named:
+        raise InputError("no policy was given: give one or more, such as 'ids-n'")
+    return named
+
+
+def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
+    """Describe a policy for the settings: summary, needs and the hash of its source.
+
+    A policy may have a method ``caveat(arms, horizon)``. The sentence that it returns, if any, is
+    stored as the note of the policy and shown next to its regret.
+
+    >>> from graphbandits.policies import as_policy
+    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["graph_known"]
+    'the graph before the decision'
+    >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
+    '= 0.863.'
+    """
+    inner = with_inner(policy)[-1]  # its source decides most
+    file = file_of(inner)
+    caveat = getattr(policy, "caveat", None)
+    note = caveat(arms, horizon) if caveat is not None else ""
+    return {
+        "summary": summary_of(type(policy)),
+        "graph_known": str(policy.needs),
+        "needs": asdict(policy.needs),
+        "exact": policy.exact,
+        "plugin": None if file is None else file.name,
+        "source": source_hash(type(inner)),
+    } | ({"note": note} if note else {})
+
+
+def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
+    """Describe a graph for the settings by a hash of its content.
+
+    A graph of a plug-in class has no such hash. Its entry is the sha256 of the source files of its
+    class and of the class that ``text`` names, and of the files that their parameters name.
+
+    >>> from graphbandits.graphs import as_process
+    >>> list(describe_graph(as_process("paper"), "paper"))
+    ['graph_hash']
+    """
+    known = fingerprint(process)
+    if known is not None:
+        return {"graph_hash": known}
+    pieces: list[object] = [process] if text is None else [process, build("graph", text)]
+    sources = {source_hash(type(piece)) for piece in pieces} - {None}
+    files = {digest for piece in pieces for digest in data_files(piece).values()}
+    return {"graph_hash": None, "graph_source": sorted(map(str, sources | files))}
+
+
+def check_rewards(world: World, posterior: Posterior) -> None:
+    """Raise InputError if a posterior cannot learn from the rewards of a world."""
+    given, taken = reward_support(world), reward_support(posterior)
+    if not taken.includes(given):
+        raise InputError(
+            f"the posterior '{name_of(posterior)}' does not fit the world '{name_of(world)}': it "
+            f"takes rewards of the kind {taken}, and the world gives {given}; use "
+            f"{_matching(world)}, or another posterior for such rewards"
+        )
+
+
+def _matching(world: World) -> str:
+    return f"the matching posterior '{name_of(world.prior)}'"
+
+
+def describe_world(world: World, posterior: Posterior | None = None) -> dict[str, Any]:
+    """Describe a world for the settings: parameters, fixed means, sources, and the posterior.
+
+    The posterior is described only if it is not the prior of the world.
+
+    >>> described = describe_world(as_world("bernoulli(a=2)", arms=2))
+    >>> described["world"], described["prior"]
+    ('Bernoulli', [[2.0, 1.0], [2.0, 1.0]])
+    """
+    described: dict[str, Any] = {"world": type(world).__name__}
+    prior = world.prior
+    if type(prior) is BetaBernoulli and not is_discounted(prior):  # as in earlier versions
+        described["prior"] = np.stack([prior.a, prior.b], axis=1).tolist()
+    else:
+        described["prior"] = _parameters(prior)
+    if hasattr(prior, "accuracy"):
+        described["accuracy"] = prior.accuracy
+    fixed: Any = getattr(world, "fixed", None)
+    by_period = np.ndim(fixed) > 1  # parameters of a world whose means change
+    if fixed is not None and not by_period:
+        described["means"] = np.asarray(fixed).tolist()
+    apart = ("name", "prior") if by_period else ("name", "prior", "fixed")
+    more = {k: v for k, v in _parameters(world).items() if k not in apart}
+    if more:
+        described["world_parameters"] = more
+    if posterior is not None and posterior is not prior:
+        other = _parameters(posterior)  # a world may create its prior on each access
+        described |= {} if other == _parameters(prior) else {"posterior": other}
+    models = [world, prior] if posterior is None else [world, prior, posterior]
+    own = f"{__name__.partition('.')[0]}."
+    sources = {source_hash(type(m)) for m in models if not type(m).__module__.startswith(own)}
+    if sources:
+        described["world_source"] = sorted(map(str, sources))
+    return described
+
+
+def _parameters(model: object) -> dict[str, Any]:
+    """Return the name and the parameters of a world or a posterior as JSON values."""
+    given = text_parameters(model) if is_dataclass(model) else vars(model)
+    return {"name": name_of(model)} | {name: _json_value(value) for name, value in given.items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, tuple | list):
+        return [_json_value(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no such number
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return _parameters(value) if is_dataclass(value) else short_repr(value, 1000)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A range of trials of one policy of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        The simulation.
+    policy : str
+        Text form of the policy.
+    first : int
+        Number of the first trial.
+    trials : int
+        Number of trials.
+    """
+
+    plan: Plan
+    policy: str
+    first: int
+    trials: int
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions."""
+        return self.trials * self.plan.horizon
+
+    @property
+    def label(self) -> str:
+        """The policy and the point of the sweep, for messages."""
+        return f"'{self.policy}'{self.plan.where}"
+
+    def __str__(self) -> str:
+        return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"
+
+
+#: Outcome of a task: its shard, or the error that it raised.
+Outcome = Shard | GraphBanditsError
+#: Called with a task and the number of its decisions made since the last call for it.
+ProgressCallback = Callable[[Task, int], None]
+
+
+def ignore_progress(task: Task, decisions: int) -> None:
+    """Do nothing: the default progress callback."""

@@ -1,0 +1,557 @@
+"""Tables of results for pandas and polars; docs/results.md lists them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphbandits._types import Floats, Ints
+from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.simulation.shard import Trajectories
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from graphbandits.graphs import Feedback
+    from graphbandits.simulation.results import PolicyResult, Results
+
+#: Levels of the quantiles of every curve and of the final regret.
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+#: Reason and advice if results have only means and quantiles.
+NO_CURVES = "these results are summaries: read them with study.results()"
+#: Tables with their columns and types.
+SCHEMA: dict[str, dict[str, str]] = {
+    "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
+    | {f"q{q:g}": "double" for q in QUANTILES},
+    "final": {"policy": "string", "seed": "int64", "trial": "int64", "regret": "double"},
+    "plays": {"policy": "string", "arm": "string", "plays": "int64"},
+    "regret": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "regret": "double",
+    },
+    "ratios": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "ratio": "double",
+        "ratio_sum": "double",
+        "psi": "double",
+        "entropy": "double",
+    },
+    "graph": {"source": "int64", "target": "int64", "probability": "double"},
+    "actions": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+    },
+    "observations": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+        "reward": "double",
+        "weight": "double",
+    },
+    "eligible": {
+        "policy": "string",
+        "seed": "int64",
+        "trial": "int64",
+        "round": "int64",
+        "arm": "int64",
+    },
+}
+#: Tables of recorded trajectories.
+TRAJECTORY_TABLES = ("actions", "observations", "eligible")
+#: Columns that identify a row.
+KEYS = frozenset({"policy", "seed", "trial", "round", "arm"})
+#: Largest seed in the column of a table. The manifest has seeds of any size.
+_MAX_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Arms, rounds and runs that identify the rows of the tables."""
+
+    arms: Sequence[str]
+    rounds: Ints
+    runs: Sequence[dict[str, Any]]
+
+    @classmethod
+    def of(cls, results: Results) -> Axes:
+        """Return the axes of results."""
+        return cls(results.arms, results.rounds, results.runs)
+
+    def seeds_and_trials(self) -> tuple[pa.Array, Ints]:
+        """Return the seed and the number of each trial."""
+        import pyarrow as pa
+
+        run = np.repeat(np.arange(len(self.runs)), [run["trials"] for run in self.runs])
+        first = [np.arange(run["trials"]) + run["first_trial"] for run in self.runs]
+        given = [run["seed"] for run in self.runs]
+        seeds = pa.array([None if n is None or n > _MAX_SEED else n for n in given], pa.int64())
+        return seeds.take(pa.array(run)), np.concatenate(first)
+
+    def keys(self, table: str, policy: str) -> dict[str, pa.Array]:
+        """Return the key columns of the rows of a policy; rounds vary fastest, then trials."""
+        import pyarrow as pa
+
+        trials = sum(run["trials"] for run in self.runs)
+        rounds = len(self.rounds) if "round" in SCHEMA[table] else 1
+        each: dict[str, pa.Array] = {}
+        if "arm" in SCHEMA[table]:
+            each["arm"] = pa.array(self.arms, pa.string())
+        if "trial" in SCHEMA[table]:
+            seeds, number = self.seeds_and_trials()
+            each["seed"] = seeds.take(pa.array(np.repeat(np.arange(len(number)), rounds)))
+            each["trial"] = pa.array(np.repeat(number, rounds))
+        if "round" in SCHEMA[table]:
+            times = trials if "trial" in each else 1
+            each["round"] = pa.array(np.tile(self.rounds, times))
+        each["policy"] = _repeated(policy, len(next(iter(each.values()))))
+        return {column: each[column] for column in SCHEMA[table] if column in KEYS}
+
+
+def _repeated(text: str, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([text], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
+
+
+def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
+    """Return the rows of one policy."""
+    import pyarrow as pa
+
+    if table in TRAJECTORY_TABLES:
+        assert result.trajectories is not None
+        return trajectory_part(axes, table, policy, result.trajectories)
+    return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
+
+
+def trajectory_part(axes: Axes, table: str, policy: str, trajectories: Trajectories) -> pa.Table:
+    """Return the rows of one policy in a table of trajectories; ``axes`` has its trials."""
+    import pyarrow as pa
+
+    seeds, trials = axes.seeds_and_trials()
+    columns: dict[str, Any] = trajectory_values(table, trajectories)
+    row = columns.pop("trial")
+    keys = {
+        "policy": _repeated(policy, len(row)),
+        "seed": seeds.take(pa.array(row)),
+        "trial": pa.array(trials[row]),
+    }
+    return pa.table(keys | columns, arrow_schema(table))
+
+
+def trajectory_values(table: str, trajectories: Trajectories) -> dict[str, Floats | Ints]:
+    """Return the numeric columns of a table of trajectories; ``trial`` is the row of the trial."""
+    action, seen = trajectories.action, trajectories.observations
+    if table == "actions" and action is not None:
+        trials, rounds = action.shape
+        return {
+            "trial": np.repeat(np.arange(trials), rounds),
+            "round": np.tile(np.arange(1, rounds + 1), trials),
+            "arm": action.ravel().astype(np.int64),
+        }
+    if table == "observations" and seen is not None:
+        return {
+            "trial": seen.trial,
+            "round": seen.round.astype(np.int64),
+            "arm": seen.arm.astype(np.int64),
+            "reward": seen.reward,
+            "weight": seen.weights,
+        }
+    if table == "eligible" and trajectories.eligible is not None:
+        trial, round_, arm = np.nonzero(trajectories.eligible)
+        return {"trial": trial, "round": round_ + 1, "arm": arm}
+    raise ValueError(f"these trajectories do not contain the table '{table}'")
+
+
+def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
+    """Return the value columns of one policy."""
+    if table == "curve":
+        quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
+        return {"mean": result.mean, "standard_error": result.standard_error} | quantiles
+    if table == "final":
+        return {"regret": result.final}
+    if table == "plays":
+        return {"plays": result.plays}
+    if table == "ratios" and result.ratios is not None:
+        return {name: array.ravel() for name, array in result.ratios.items()}
+    if table == "regret" and result.regret is not None:
+        return {"regret": result.regret.ravel()}
+    raise ValueError(f"this result does not contain the values of the table '{table}'")
+
+
+def policies_of(results: Results, table: str) -> list[str]:
+    """Return the policies that have rows in a table."""
+    always = table not in ("regret", "ratios")
+    kept = results.policies.items()
+    if table in TRAJECTORY_TABLES:
+        recorded = ((name, result.trajectories) for name, result in kept)
+        return [name for name, seen in recorded if seen is not None and table in seen.recorded]
+    return [name for name, result in kept if always or getattr(result, table) is not None]
+
+
+def graph_table(feedback: Feedback) -> pa.Table | None:
+    """Return the edges of a fixed graph, sorted, without self-loops.
+
+    None for a uniform feedback, which has one probability for all other arms and no edge table.
+
+    >>> from graphbandits.graphs import as_process
+    >>> graph_table(as_process("star(direction=out)", 3).feedback).to_pydict()
+    {'source': [0, 0], 'target': [1, 2], 'probability': [1.0, 1.0]}
+    """
+    import pyarrow as pa
+
+    from graphbandits.graphs import SparseFeedback, UniformFeedback
+
+    if isinstance(feedback, UniformFeedback):
+        return None
+    if isinstance(feedback, SparseFeedback):
+        source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
+        sparse = SparseFeedback.from_edges(feedback.arms, source, feedback.column, feedback.weight)
+        source = np.repeat(np.arange(sparse.arms), np.diff(sparse.start))
+        target, probability = sparse.column, sparse.weight
+    else:
+        matrix = feedback.reach(np.arange(feedback.arms))
+        source, target = np.nonzero(matrix)
+        probability = matrix[source, target]
+    edge = source != target
+    columns = {"source": source[edge], "target": target[edge], "probability": probability[edge]}
+    return pa.table(columns, arrow_schema("graph"))
+
+
+def edges_of(results: Results) -> pa.Table | None:
+    """Return the edges of the fixed graph of results; None if there is no edge table."""
+    return None if results.graph is None else graph_table(results.graph.feedback)
+
+
+def full_table(results: Results, table: str) -> pa.Table:
+    """Return all rows of a table; raise InputError if the results do not have it."""
+    import pyarrow as pa
+
+    check_table(table)
+    if table == "graph":
+        if results.graph is None:
+            raise InputError("these results have no fixed graph, and therefore no table 'graph'")
+        edges = edges_of(results)
+        if edges is None:
+            raise InputError(
+                "the graph of these results has one probability for all other arms and no "
+                "table of edges: use results.graph.feedback.r"
+            )
+        return edges
+    names, axes = policies_of(results, table), Axes.of(results)
+    if not names and table == "ratios":
+        if any(result.ratio_sums is not None for result in results.policies.values()):
+            raise InputError(f"the ratios of the trials are not here: {NO_CURVES}")
+        raise InputError(
+            "these results have no information ratios: simulate with ratios='bound' or 'joint'"
+        )
+    if not names and table in TRAJECTORY_TABLES:
+        raise not_recorded(table, results.settings)
+    if not names:
+        raise InputError(
+            "these results have no table 'regret'; use 'final' (final regret of each trial) or "
+            f"'curve' (quantiles of each round): {NO_CURVES}"
+        )
+    return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
+
+
+def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
+    """Return the error for a table of trajectories that results do not have."""
+    what = "eligible arms" if table == "eligible" else table
+    if table in (settings.get("record") or ()):
+        return InputError(
+            f"these results were read without {what}: use study.trajectories(policy=...), or "
+            "study.results(trajectories=True)"
+        )
+    return InputError(f"these results have no {what}: simulate with record='{table}'")
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """Return the columns and types of a table."""
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
+
+
+def check_table(table: str) -> None:
+    """Raise InputError if a table does not exist."""
+    if table not in SCHEMA:
+        raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
+
+
+def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
+    """Convert the rows of a table to a pandas data frame."""
+    frame: pandas.DataFrame = _read_all("pandas", rows).to_pandas()
+    return frame
+
+
+def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
+    """Convert the rows of a table to a polars data frame."""
+    table = _read_all("polars", rows)
+    import polars
+
+    frame = polars.from_arrow(table)
+    assert isinstance(frame, polars.DataFrame)  # a table never gives a series
+    return frame
+
+
+def _read_all(package: str, rows: pa.Table | pa.RecordBatchReader) -> pa.Table:
+    """Read all rows; raise InputError if ``package`` is not installed."""
+    import pyarrow as pa
+
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise InputError(
+            f'to_{package} needs {package}: pip install "graphbandits[{package}]"'
+        ) from None
+    return rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
+
+
+#: Approximate number of rows that are converted at once; limits the memory.
+ROWS = 2**17
+
+#: Trajectories of consecutive trials, with the seed and the number of the first of them.
+Part = tuple[int | None, int, Trajectories]
+
+
+class TrajectoryTables:
+    """Actions, observations and eligible arms of one policy, as tables that are read on demand.
+
+    ``Results.trajectories`` and ``Study.trajectories`` create it. The table "actions" has one row
+    per trial and round, with the columns ``seed``, ``trial``, ``round`` and ``arm``. The table
+    "observations" has one row per observation, and also the columns ``reward`` and ``weight``. The
+    table "eligible" has one row per arm that could be played, with the columns of "actions". Arms
+    are numbers from 0. If the arms have names, the column ``arm_name`` follows ``arm``. Rows are
+    ordered by trial, round and arm.
+
+    Parameters
+    ----------
+    parts : callable
+        Returns an iterator over the trajectories, in the order of the trials.
+    recorded : sequence of str
+        The recorded tables.
+    arms : sequence of str
+        Names of the arms.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> how = {"graph": "star", "arms": 3, "horizon": 2, "trials": 2}
+    >>> results = simulate("uniform", record=("actions", "observations"), **how)
+    >>> tables = results.trajectories("uniform")
+    >>> tables.table("actions").select(["trial", "round"]).to_pydict()
+    {'trial': [0, 0, 1, 1], 'round': [1, 2, 1, 2]}
+    >>> tables.table("observations").column_names
+    ['seed', 'trial', 'round', 'arm', 'reward', 'weight']
+    """
+
+    def __init__(
+        self, parts: Callable[[], Iterator[Part]], recorded: Sequence[str], arms: Sequence[str]
+    ) -> None:
+        self._parts, self.recorded = parts, tuple(recorded)
+        self._arms = arms
+        # without names, the arms are called 1, 2, ...
+        self._is_named = any(name != str(i) for i, name in enumerate(arms, start=1))
+
+    def __repr__(self) -> str:
+        return f"<TrajectoryTables: {', '.join(self.recorded)}>"
+
+    def schema(self, table: str) -> pa.Schema:
+        """Return the columns of a table.
+
+        Parameters
+        ----------
+        table : {"actions", "observations", "eligible"}
+            The table.
+
+        Returns
+        -------
+        pyarrow.Schema
+            Names and types of the columns.
+
+        Raises
+        ------
+        InputError
+            If the table was not recorded.
+        """
+        import pyarrow as pa
+
+        if table not in TRAJECTORY_TABLES:
+            raise InputError(
+                f"no table '{table}' of trajectories: {nearest(str(table), TRAJECTORY_TABLES)}"
+            )
+        if table not in self.recorded:
+            raise not_recorded(table, {})
+        fields = list(arrow_schema(table))[1:]  # all rows have the same policy
+        if self._is_named:
+            fields.insert(4, pa.field("arm_name", pa.string()))
+        return pa.schema(fields)
+
+    def batches(self, table: str) -> pa.RecordBatchReader:
+        """Return a table in batches. Of a store, one shard at a time is in memory.
+
+        Parameters
+        ----------
+        table : {"actions", "observations", "eligible"}
+            The table.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            The rows.
+        """
+        import pyarrow as pa
+
+        schema = self.schema(table)
+        return pa.RecordBatchReader.from_batches(schema, self._batches(table, schema))
+
+    def table(self, table: str) -> pa.Table:
+        """Return all rows of a table.
+
+        Parameters
+        ----------
+        table : {"actions", "observations", "eligible"}
+            The table.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        return self.batches(table).read_all()
+
+    def to_pandas(self, table: str = "actions") -> pandas.DataFrame:
+        """Return a table as a pandas data frame.
+
+        Parameters
+        ----------
+        table : {"actions", "observations", "eligible"}, default="actions"
+            The table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            All rows.
+        """
+        return to_pandas(self.batches(table))
+
+    def to_polars(self, table: str = "actions") -> polars.DataFrame:
+        """Return a table as a polars data frame.
+
+        Parameters
+        ----------
+        table : {"actions", "observations", "eligible"}, default="actions"
+            The table.
+
+        Returns
+        -------
+        polars.DataFrame
+            All rows.
+        """
+        return to_polars(self.batches(table))
+
+    def _batches(self, table: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        names = pa.array(self._arms, pa.string())
+        for seed, first, trajectories in self._parts():
+            for rows in trajectory_rows(self._arms, table, "", seed, first, trajectories):
+                columns = {name: rows[name] for name in rows.column_names[1:]}
+                if self._is_named:
+                    columns["arm_name"] = names.take(rows["arm"].combine_chunks())
+                yield from pa.table(columns).select(schema.names).combine_chunks().to_batches()
+
+
+def trajectory_rows(
+    arms: Sequence[str],
+    table: str,
+    policy: str,
+    seed: int | None,
+    first: int,
+    trajectories: Trajectories,
+) -> Iterator[pa.Table]:
+    """Yield a table of the trajectories of consecutive trials in parts of about ``ROWS`` rows."""
+    trials, step = trajectories.trials, trajectories.trials
+    if trials and (rows := _rows_of(table, trajectories)) > ROWS:
+        step = max(1, ROWS * trials // rows)
+    for start in range(0, trials, max(1, step)):
+        count = min(step, trials - start)
+        run = {"seed": seed, "first_trial": first + start, "trials": count}
+        axes = Axes(arms, np.empty(0, np.int64), [run])
+        yield trajectory_part(axes, table, policy, trajectories.rows(slice(start, start + count)))
+
+
+def _rows_of(table: str, trajectories: Trajectories) -> int:
+    if table == "actions":
+        return 0 if trajectories.action is None else trajectories.action.size
+    if table == "eligible":
+        return 0 if trajectories.eligible is None else int(trajectories.eligible.sum())
+    return 0 if trajectories.observations is None else len(trajectories.observations.arm)
+
+
+def check_trials(trials: int | Iterable[int] | None) -> list[int] | None:
+    """Return numbers of trials, sorted and without duplicates; None for all trials.
+
+    >>> check_trials([3, 1, 3]), check_trials(2), check_trials(None)
+    ([1, 3], [2], None)
+    """
+    if trials is None:
+        return None
+    given = trials if isinstance(trials, Iterable) and not isinstance(trials, str) else [trials]
+    return sorted({check_integer(trial, "the number of a trial", least=0) for trial in given})
+
+
+def chosen_parts(
+    seed: int | None, first: int, trajectories: Trajectories, chosen: Sequence[int] | None
+) -> Iterator[Part]:
+    """Yield the chosen trials of a part, in ranges of consecutive trials."""
+    if chosen is None:
+        yield seed, first, trajectories
+        return
+    rows = [trial - first for trial in chosen if 0 <= trial - first < trajectories.trials]
+    breaks = [i for i in range(1, len(rows)) if rows[i] != rows[i - 1] + 1]
+    for start, stop in zip([0, *breaks], [*breaks, len(rows)], strict=True):
+        if start < stop:
+            some = slice(rows[start], rows[stop - 1] + 1)
+            yield seed, first + rows[start], trajectories.rows(some)
+
+
+def tables_in_memory(
+    results: Results, policy: str, trials: int | Iterable[int] | None
+) -> TrajectoryTables:
+    """Return the tables of a policy of results in memory."""
+    trajectories, chosen, runs = results[policy].trajectories, check_trials(trials), results.runs
+    if trajectories is None:
+        recorded = results.settings.get("record")
+        raise not_recorded("actions" if not recorded else recorded[0], results.settings)
+    known = [range(run["first_trial"], run["first_trial"] + run["trials"]) for run in runs]
+    for trial in chosen or ():
+        if not any(trial in numbers for numbers in known):
+            shown = ", ".join(f"{numbers[0]} to {numbers[-1]}" for numbers in known)
+            raise InputError(f"no trial {trial} in these results; they have the trials {shown}")
+
+    def parts() -> Iterator[Part]:
+        row = 0
+        for run in runs:
+            mine = trajectories.rows(slice(row, row + run["trials"]))
+            yield from chosen_parts(run["seed"], run["first_trial"], mine, chosen)
+            row += run["trials"]
+
+    return TrajectoryTables(parts, trajectories.recorded, results.arms)

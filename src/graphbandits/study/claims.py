@@ -1,0 +1,261 @@
+"""Compare results with claims and with published regrets."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphbandits.errors import InputError, nearest
+from graphbandits.simulation.results import Results
+from graphbandits.simulation.statistics import Difference, paired_differences, t_quantile
+
+#: Maximum distance of two regrets that agree, in combined standard errors.
+MAX_DISTANCE = 3.0
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published mean final regrets.
+
+    Parameters
+    ----------
+    means : mapping of str to (float, float)
+        Mean final regret and its standard error, by policy.
+    source : str
+        Where they were published.
+    """
+
+    means: Mapping[str, tuple[float, float]]
+    source: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.means, Mapping) or not self.means:
+            raise InputError(
+                "published regrets must be {policy: (mean, standard error)} with one policy or more"
+            )
+        for name, value in self.means.items():
+            pair = isinstance(value, tuple | list) and len(value) == 2
+            if not pair or not all(_finite(v) for v in value) or value[1] < 0.0:
+                raise InputError(
+                    f"the published regret of '{name}' must be two numbers, a mean and a standard "
+                    f"error of at least 0; got {value!r}"
+                )
+
+
+@dataclass(frozen=True)
+class PublishedComparison:
+    """Regret of one policy in the results and as published.
+
+    Parameters
+    ----------
+    policy : str
+        The policy.
+    mean : float
+        Mean final regret in the results.
+    standard_error : float
+        Its standard error.
+    published_mean : float
+        Published mean final regret.
+    published_error : float
+        Its standard error.
+    distance : float
+        Difference of the means in standard errors of the difference.
+    within : bool
+        Whether the distance is at most 3 in absolute value.
+    """
+
+    policy: str
+    mean: float
+    standard_error: float
+    published_mean: float
+    published_error: float
+    distance: float
+    within: bool
+
+
+def compare(published: Published, results: Results) -> list[PublishedComparison]:
+    """Compare published means m' (standard errors s') with the means m (s) of results.
+
+    The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` is whether it is at most
+    ``MAX_DISTANCE`` (3) in absolute value. One trial has no standard error: its distance is NaN,
+    and ``within`` is false.
+
+    Parameters
+    ----------
+    published : Published
+        Published regrets.
+    results : Results
+        Results with all published policies.
+
+    Returns
+    -------
+    list of PublishedComparison
+        One comparison per published policy.
+
+    Raises
+    ------
+    InputError
+        If a published policy is not in the results.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> results = simulate("ts-n", graph="star", horizon=20, trials=50, seed=1)
+    >>> (found,) = compare(Published({"ts-n": (90.0, 1.5)}, "made up"), results)
+    >>> found.published_mean, found.within
+    (90.0, False)
+    """
+    found = []
+    for name, (there, error) in published.means.items():
+        if name not in results.policies:
+            raise InputError(
+                f"the published regrets ({published.source}) name the policy '{name}', which is "
+                f"not among the results: {nearest(name, results.policies)}"
+            )
+        here = float(results[name].mean[-1])
+        own = float(results[name].standard_error[-1])
+        distance = _distance(here - there, math.hypot(own, error))
+        found.append(
+            PublishedComparison(
+                name, here, own, there, error, distance, abs(distance) <= MAX_DISTANCE
+            )
+        )
+    return found
+
+
+def _distance(difference: float, error: float) -> float:
+    if error == 0.0:  # no random error: the numbers are equal or not
+        return math.copysign(math.inf, difference) if difference else 0.0
+    return difference / error
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim: each policy of ``better`` has less expected final regret than each of ``than``.
+
+    Parameters
+    ----------
+    text : str
+        The claim as a sentence.
+    better : tuple of str
+        Policies with less regret.
+    than : tuple of str
+        Policies with more regret.
+    source : str, default=""
+        Where the claim was made.
+
+    Examples
+    --------
+    >>> Claim("Directed sampling beats Thompson's.", ("ids-n", "idsn-lp"), ("ts-n",)).pairs
+    [('ids-n', 'ts-n'), ('idsn-lp', 'ts-n')]
+    """
+
+    text: str
+    better: tuple[str, ...]
+    than: tuple[str, ...]
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for side in ("better", "than"):
+            names = getattr(self, side)
+            listed = isinstance(names, tuple | list) and all(isinstance(n, str) for n in names)
+            if not listed or not names:
+                raise InputError(
+                    f"'{side}' of a claim must be a list of one policy or more; got {names!r}"
+                )
+            object.__setattr__(self, side, tuple(dict.fromkeys(names)))
+        both = [name for name in self.better if name in self.than]
+        if both:
+            raise InputError(f"a claim has '{both[0]}' in both 'better' and 'than': {self.text!r}")
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Pairs of policies (better, than) that are compared."""
+        return [(first, second) for first in self.better for second in self.than]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Verdict of results on a claim.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    verdict : {"holds", "fails", "no clear difference", "unknown"}
+        "holds" if all intervals are below 0, "fails" if one is above 0, "no clear difference" if
+        neither, and "unknown" if there is only one trial.
+    differences : list of Difference
+        Difference better - than for each pair of the claim, with simultaneous intervals.
+    """
+
+    claim: Claim
+    verdict: str
+    differences: list[Difference]
+
+    @property
+    def decisive(self) -> Difference:
+        """Difference of the pair that determines the verdict: the strongest against the claim."""
+        if self.verdict == "unknown":
+            return max(self.differences, key=lambda d: d.mean)
+        return max(self.differences, key=lambda d: d.low if self.verdict == "fails" else d.high)
+
+
+def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement:
+    """Test a claim with paired differences of the final regret.
+
+    The simultaneous intervals of all pairs of the claim are those of
+    :func:`graphbandits.simulation.statistics.max_t`. A false "holds" or a false "fails" has a
+    probability of at most 1 - ``confidence``. Policies that are equal in every trial differ by
+    exactly 0, which is no clear difference.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    results : Results
+        Results with all policies of the claim.
+    confidence : float, default=0.95
+        Simultaneous confidence level.
+
+    Returns
+    -------
+    Judgement
+        The verdict and the differences.
+
+    Raises
+    ------
+    InputError
+        If a policy of the claim is not in the results.
+
+    Examples
+    --------
+    >>> from graphbandits import simulate
+    >>> results = simulate(["ts-n", "ids-n"], graph="star", horizon=200, trials=50, seed=1)
+    >>> judge(Claim("Information pays.", ("ids-n",), ("ts-n",)), results).verdict
+    'holds'
+    """
+    for name in (*claim.better, *claim.than):
+        if name not in results.policies:
+            raise InputError(
+                f"the claim {claim.text!r} names the policy '{name}', which is not among the "
+                f"results: {nearest(name, results.policies)}"
+            )
+    t_quantile(confidence, results.trials)  # checks the confidence
+    final = {name: result.final for name, result in results.policies.items()}
+    differences = paired_differences(final, claim.pairs, confidence, simultaneous=True)
+    return Judgement(claim, _verdict(differences), differences)
+
+
+def _verdict(differences: list[Difference]) -> str:
+    if any(math.isnan(d.low) for d in differences):
+        return "unknown"
+    if any(d.low > 0.0 for d in differences):
+        return "fails"
+    return "holds" if all(d.high < 0.0 for d in differences) else "no clear difference"

@@ -1,0 +1,388 @@
+"""Tests of cli/run_commands.py: ``graphbandits run`` in its store: failures, dry runs, workers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.made_up_results import same
+from typer.testing import CliRunner, Result
+
+from graphbandits import open_study
+from graphbandits.cli import app
+from graphbandits.plugins import unload_plugin
+from graphbandits.simulation import workers
+from graphbandits.simulation.run import simulate_plan
+from graphbandits.study.directory import Directory
+from graphbandits.study.experiment import load_experiment
+
+pytestmark = pytest.mark.process
+
+RUNNER = CliRunner(env={"COLUMNS": "200"})
+
+#: A policy that raises in a block of two trials if the file 'broken' exists.
+FRAIL = '''
+"""Thompson sampling that fails in some blocks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphbandits.policies.thompson import TSN
+from graphbandits.registry import register
+
+
+@register("policy", "frail")
+@dataclass(frozen=True)
+class Frail(TSN):
+    """Thompson sampling that fails in some blocks."""
+
+    c: float = 1.0
+
+    def init(self, problem, keys):
+        if keys.trials == 2 and self.c < 3 and Path("broken").exists():
+            raise RuntimeError("out of\\norder")
+        return super().init(problem, keys)
+'''
+STUDY = """
+title = "Frail"
+graph = "edges(1>2 2>3:0.5 3>1)"
+prior = ["1,2", "2,2", "3,1"]
+horizon = 15
+trials = 10
+seed = 4
+policies = ["ts-n", "frail(c={c})"]
+plugins = ["frail.py"]
+
+[[sweeps]]
+parameter = "c"
+values = [1, 2, 3]
+"""
+ONE = STUDY[: STUDY.index("[[sweeps]]")].replace("(c={c})", "")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "frail.py").write_text(FRAIL)
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "one.toml").write_text(ONE)
+    yield tmp_path
+    unload_plugin(tmp_path / "frail.py")
+
+
+def invoke(*args: object) -> Result:
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def run(*args: object) -> str:
+    result = invoke("run", *args)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def refused(*args: object) -> str:
+    """Return the error message of a refused command: one line, no other output."""
+    result = invoke("run", *args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
+    return result.stderr
+
+
+def shards(output: Path) -> dict[str, int]:
+    """Return the series and trials of every shard, and the time of its last change."""
+    return {
+        f"{path.parent.name}/{path.name.split('.')[0]}": path.stat().st_mtime_ns
+        for path in output.glob("shards/*/*.parquet")
+    }
+
+
+def everything(place: Path) -> dict[Path, tuple[int, bytes]]:
+    return {
+        path: (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in place.rglob("*")
+        if "__pycache__" not in path.parts
+    }
+
+
+def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -> None:
+    (place / "broken").touch()
+    words = ["study.toml", "--shard=4", "--workers=1", "--output=out"]
+    result = invoke("run", *words)
+    assert result.exit_code == 2
+    first, second, *_, last = result.stderr.splitlines()
+    for line, c in ((first, 1), (second, 2)):
+        # 1 is the default, and so not in the name
+        name = "frail" if c == 1 else f"frail(c={c})"
+        assert line.startswith(f"failed: '{name}' at c = {c}, trials 8 to 9: ")
+        assert "RuntimeError" in line
+        assert "out of order" in line
+    hint = "all other shards are stored. Run the same command again to compute the missing shards"
+    assert last == f"Error: 2 shards failed; {hint}"
+    # ts-n once for all c, frail for each c; three shards each, except the two that failed
+    before = shards(place / "out")
+    assert len(before) == 3 * (1 + 3) - 2
+    summary = json.loads((place / "out" / "summary.json").read_text())
+    policies = {entry["value"]: list(entry["policies"]) for entry in summary["study-c"]["runs"]}
+    assert policies == {1: ["ts-n"], 2: ["ts-n"], 3: ["ts-n", "frail(c=3)"]}
+    page = (place / "out" / "report.html").read_text("utf-8")
+    assert "Left out because trials are missing: " in page
+    assert (place / "out" / "figure-study-c.png").is_file()
+
+    (place / "broken").unlink()
+    run(*words)
+    after = shards(place / "out")
+    assert before.items() <= after.items()
+    assert (
+        sorted(name.split("/")[1] for name in after.keys() - before.keys()) == ["0000000008-2"] * 2
+    )
+    cells = load_experiment("study.toml").plans()
+    for cell, whole in zip(open_study("out").cells, cells, strict=True):
+        same(cell.results(), simulate_plan(whole, progress=False))
+    assert "Left out" not in (place / "out" / "report.html").read_text("utf-8")
+
+
+def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
+    (place / "broken").touch()
+    words = ["run", "one.toml", "--shard=4", "--workers=1"]
+    results = [invoke(*words) for _ in range(2)]
+    before = shards(place / "one")
+    assert len(before) == 5
+    for result in results:
+        failed, error = result.stderr.splitlines()
+        assert result.exit_code == 2
+        assert failed.startswith("failed: 'frail', trials 8 to 9: ")
+        assert error.startswith("Error: 1 shard failed; ")
+
+
+def test_only_some_of_many_failures_are_listed(place: Path) -> None:
+    (place / "broken").touch()
+    result = invoke("run", "one.toml", "--shard=2", "--trials=14", "--workers=1")
+    *failed, more, error = result.stderr.splitlines()
+    assert more == "failed: 2 more"
+    assert [re.findall(r"trials (\d+) to (\d+)", line) for line in failed] == [
+        [(str(first), str(first + 1))] for first in (0, 2, 4, 6, 8)
+    ]
+    assert error.startswith("Error: 7 shards failed; ")
+    # only ts-n is complete
+    assert list(json.loads(Path("one/summary.json").read_text())["one"]["policies"]) == ["ts-n"]
+
+
+def test_run_without_results_writes_no_page(place: Path) -> None:
+    (place / "broken").touch()
+    (place / "one.toml").write_text(ONE.replace('"ts-n", ', ""))
+    result = invoke("run", "one.toml", "--shard=2", "--workers=1", "--trials=2")
+    assert result.exit_code == 2
+    failed, error = result.stderr.splitlines()
+    assert failed.startswith("failed: 'frail', trials 0 to 1: ")
+    assert error.startswith("Error: 1 shard failed; ")
+    assert not (place / "one" / "report.html").exists()
+
+
+def row(shown: str, at: str) -> list[str]:
+    (found,) = (line for line in shown.splitlines() if line.split()[:3] == at.split())
+    return found.split()
+
+
+def test_dry_run_prints_cells_and_writes_nothing(place: Path) -> None:
+    before = everything(place)
+    shown = run("study.toml", "--dry-run", "--workers=2")
+    assert everything(place) == before
+    assert "Policies: ts-n, frail(c=…)." in shown
+    for c in (1, 2, 3):
+        cell = row(shown, f"c = {c}")
+        assert cell[-6:] == ["3", "15", "10", "x", "2", "0%"]
+    assert "edges(1>2 2>3:0.5 3>1)" in shown
+    # ts-n has three points and runs once
+    again = "2 policies are the same at several points and run once."
+    assert f"3 simulations; 40 of 40 trials to run. {again}" in shown
+    assert shown.endswith("Nothing was written.\n")
+
+
+def test_dry_run_shows_existing_trials(place: Path) -> None:
+    (place / "broken").touch()
+    invoke("run", "study.toml", "--shard=4", "--workers=1", "--output=out")
+    before = everything(place)
+    shown = run("study.toml", "--dry-run", "--output=out")
+    # 8 of the 10 trials of frail, and all of ts-n
+    assert [row(shown, f"c = {c}")[-1] for c in (1, 2, 3)] == ["90%", "90%", "100%"]
+    assert "; 4 of 40 trials to run." in shown
+    more = run("study.toml", "--dry-run", "--output=out", "--trials=20")
+    assert [row(more, f"c = {c}")[-1] for c in (1, 2, 3)] == ["45%", "45%", "50%"]
+    assert "; 44 of 80 trials to run." in more
+    assert everything(place) == before
+    (place / "broken").unlink()
+    run("study.toml", "--shard=4", "--workers=1", "--output=out")
+    whole = run("study.toml", "--dry-run", "--output=out")
+    assert "; 0 of 40 trials to run." in whole
+    other = run("study.toml", "--dry-run", "--output=out", "--seed=5")
+    assert "; 40 of 40 trials to run." in other
+
+
+def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
+    shown = run("one.toml", "--dry-run", "--workers=1", "--output=new/deep")
+    assert "1 simulation; 20 of 20 trials to run. Nothing was written.\n" in shown
+    assert not (place / "new").exists()
+
+
+def test_a_dry_run_of_many_cells_shows_the_first_and_the_last(place: Path) -> None:
+    values = ", ".join(str(c) for c in range(1, 46))
+    (place / "study.toml").write_text(STUDY.replace("[1, 2, 3]", f"[{values}]"))
+    shown = run("study.toml", "--dry-run")
+    shown_at = [int(c) for c in re.findall(r"^ *c = (\d+) ", shown, re.MULTILINE)]
+    assert shown_at == [*range(1, 21), *range(26, 46)]
+    assert "... (5 more)" in shown
+    assert "45 simulations; 460 of 460 trials to run." in shown
+
+
+def test_a_dry_run_refuses_what_a_run_refuses(place: Path) -> None:
+    before = everything(place)
+    assert "unknown policy 'idsn'" in refused("study.toml", "--dry-run", "--policy=idsn")
+    assert "trials" in refused("study.toml", "--dry-run", "--trials=0")
+    (place / "study").mkdir()
+    (place / "study" / "study.json").write_text('{"format": 99}')
+    assert "has studies of format 99" in refused("study.toml", "--dry-run")
+    (place / "study" / "study.json").unlink()
+    (place / "study").rmdir()
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize("number", [0, -1])
+@pytest.mark.parametrize("option", ["shard", "workers"])
+def test_invalid_shard_size_or_number_of_workers_is_refused(
+    place: Path, option: str, number: int
+) -> None:
+    before = everything(place)
+    message = refused("one.toml", f"--{option}={number}")
+    assert f"{option} must be a whole number of at least 1, not {number}" in message
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize("word", ["x", "2.5", ""])
+def test_shard_size_that_is_no_number_is_refused(place: Path, word: str) -> None:
+    assert "--shard" in refused("one.toml", f"--shard={word}")
+
+
+@pytest.mark.parametrize("address", ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""])
+def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
+    message = refused("one.toml", f"--cluster={address}")
+    assert "cluster must be the address of a dask scheduler" in message
+    assert f"not '{address}'" in message
+    assert shards(place / "one") == {}
+
+
+def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "CONNECT_TIMEOUT", 0.5)
+    with socket.socket() as taken:  # bound, without a listener
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        message = refused("one.toml", f"--cluster={address}")
+    assert f"no dask scheduler answers at {address}" in message
+    assert shards(place / "one") == {}
+
+
+@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
+def test_replacement_of_a_damaged_shard_is_read(place: Path) -> None:
+    run("one.toml", "--shard=4", "--workers=1", "--trials=8")
+    for path in (place / "one" / "shards").rglob("*.parquet"):
+        path.rename(place / path.name.replace(".parquet", f"-{path.parent.name}"))
+    run("one.toml", "--shard=8", "--workers=1", "--trials=8")
+    for path in place.glob("0000000*"):
+        name, series = path.name.rsplit("-", 1)
+        path.rename(place / "one" / "shards" / series / f"{name}.parquet")
+    damaged = [*(place / "one").rglob("0000000000-8.*.parquet")]
+    damaged += (place / "one").rglob("0000000000-4.*.parquet")
+    assert len(damaged) == 4
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:-1])
+    result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=8")
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == 4
+    for line in result.stderr.splitlines():
+        assert line.endswith("; it is computed again")
+    whole = load_experiment("one.toml").plan(trials=8)
+    same(open_study("one").cells[0].results(), simulate_plan(whole, progress=False))
+
+
+def test_run_reports_its_requested_trials_despite_a_longer_concurrent_run(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("one.toml", "--trials=30", "--workers=1", "--output=long")
+    other = (place / "long" / "studies" / "one.json").read_bytes()
+    write, first = Directory.write, []
+
+    def another(store: Directory, *given: Any) -> Any:
+        first.append(1)
+        if len(first) == 1:  # a run of more trials begins, and writes its record
+            (store.path / "studies" / "one.json").write_bytes(other)
+        return write(store, *given)
+
+    monkeypatch.setattr(Directory, "write", another)
+    run("one.toml", "--trials=5", "--workers=1", "--output=short")
+    assert (
+        json.loads((place / "short" / "summary.json").read_text())["one"]["settings"]["trials"] == 5
+    )
+    # the record is that of the run that began last
+    assert open_study("short").trials == 30
+
+
+@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
+def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
+    run("one.toml", "--workers=1", "--output=out")
+    (place / "one.toml").write_text(ONE.replace("horizon = ", "horizon = 1"))
+    result = invoke("run", "one.toml", "--workers=1", "--output=out")
+    assert result.exit_code == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(
+        "Warning: the study 'one' in out (Frail) was computed with other settings"
+    )
+
+
+@pytest.mark.process
+def test_printed_command_reproduces_the_study(place: Path) -> None:
+    (place / "seeds.toml").write_text(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [3, 4]\n')
+    for name in ("one.toml", "seeds.toml", "study.toml"):
+        run(name, "--workers=1", "--output=out")
+        key = name.removesuffix(".toml")
+        before = shards(place / "out")
+        word, *words = shlex.split(open_study("out", key).rerun)
+        assert word == "graphbandits"
+        assert invoke(*words).exit_code == 0
+        assert shards(place / "out") == before
+
+
+def test_stop_while_drawing_figures_shows_how_to_resume(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*given: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphbandits.study.export.regret_figure", stop)
+    result = invoke("run", "one.toml", "--workers=1")
+    assert result.exit_code == 130
+    assert result.stderr == (
+        "stopped; 20 of 20 trials are stored in one; run the same command again to continue.\n"
+    )
+
+
+def test_bounds_of_a_sweep_are_refused(place: Path) -> None:
+    assert "study.toml has sweeps, which have no bounds" in refused("study.toml", "--bounds")
+    assert not (place / "study").exists()
+
+
+def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
+    (place / "sub").mkdir()
+    (place / "sub" / "e.csv").write_text("source,target\na,b\nb,c\n")
+    text = re.sub(r"(graph|prior|horizon) = .*\n", "", ONE)
+    grid = 'grid = {horizon = [3, 5], graph = ["file:sub/e.csv"]}'
+    (place / "grid.toml").write_text(f"{text}[[sweeps]]\n{grid}\n")
+    run("grid.toml", "--workers=1")
+    assert (place / "grid" / "figure-grid-horizon-graph-file-sub-e.csv.png").is_file()

@@ -1,0 +1,299 @@
+"""Tests of cli/run_commands.py: ``graphbandits run`` with sweeps, claims and published means."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.bad_input import refuses
+from helpers.experiment_files import SINGLE, SWEEP
+from helpers.made_up_results import same
+from typer.testing import CliRunner
+
+import graphbandits
+from graphbandits import open_study
+from graphbandits.cli import app
+from graphbandits.errors import InputError
+from graphbandits.plots.style import Look, looks
+from graphbandits.simulation.identity import Series, series_of
+from graphbandits.simulation.run import simulate_plan
+from graphbandits.study.claims import Claim, judge
+from graphbandits.study.directory import Directory
+from graphbandits.study.experiment import load_experiment
+
+pytestmark = pytest.mark.process
+
+RUNNER = CliRunner(env={"COLUMNS": "80"})
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 0, (result.stderr, result.exception)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refused(place: Path, *args: object) -> str:
+    """Return the message of a refused command: one line, no file written."""
+    before = sorted(place.rglob("*"))
+    result = RUNNER.invoke(app, [str(arg) for arg in args])
+    assert isinstance(result.exception, SystemExit), repr(result.exception)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
+    assert sorted(place.rglob("*")) == before
+    return result.stderr
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "single.toml").write_text(SINGLE, "utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
+    return tmp_path
+
+
+def shards(output: Path) -> dict[Path, int]:
+    """Return every shard of a store and the time of its last change."""
+    return {path: path.stat().st_mtime_ns for path in output.glob("shards/*/*.parquet")}
+
+
+def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) -> None:
+    shown = run("run", "sweep.toml", "--output", "out", "--workers", 1)
+    out = place / "out"
+    figures = {f"figure-sweep-{p}.{kind}" for p in ("c", "arms") for kind in ("png", "svg", "pdf")}
+    store = {"study.json", "studies", "problems", "shards"}
+    assert {p.name for p in out.iterdir()} == figures | store | {"report.html", "summary.json"}
+    study = open_study(out)
+    points = [{"c": 5}, {"c": 0.5}, {"c": 2}, {"arms": 2}, {"arms": 4}]
+    assert [cell.point for cell in study.cells] == points
+    # the results equal those of simulate, with full policy names
+    alone = graphbandits.simulate(
+        ["ts-n", "eps-greedy-lp(c=0.5)"], graph="star", arms=4, horizon=20, trials=5, seed=3
+    )
+    kept = study.cell(c=0.5).results()
+    assert list(kept.policies) == list(alone.policies)
+    same(kept, alone)
+    assert study.results(arms=2).settings["arms"] == 2
+
+    summary = read_json(out / "summary.json")
+    assert list(summary) == ["sweep-c", "sweep-arms"]
+    swept = summary["sweep-c"]
+    assert {key: swept[key] for key in ("title", "parameter", "label", "scale")} == {
+        "title": "Exploration",
+        "parameter": "c",
+        "label": "c/d²",
+        "scale": "log",
+    }
+    assert [one["value"] for one in swept["runs"]] == [5, 0.5, 2]
+    policies = swept["runs"][1]["policies"]
+    assert list(policies) == list(alone.policies)
+    assert policies["eps-greedy-lp(c=0.5)"]["line"] == "eps-greedy-lp(c=…)"
+    assert policies["ts-n"]["line"] == "ts-n"
+    assert policies["ts-n"]["regret"]["mean"] == alone["ts-n"].mean[-1]
+
+    page = (out / "report.html").read_text("utf-8")
+    for text in ("Exploration", "Two sweeps", "A note of mine.", "c/d²", "eps-greedy-lp(c=…)"):
+        assert text in page
+    assert "graphbandits run sweep.toml --trials=5 --seed=3 --output=out" in page
+    assert shown.splitlines()[-1].endswith("Open out/report.html in a browser.")
+
+
+def test_policy_has_one_style_in_all_figures_of_an_experiment(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[str]] = []
+
+    def seen(names: Iterable[str]) -> dict[str, Look]:
+        given.append(list(dict.fromkeys(names)))
+        return looks(given[-1])
+
+    monkeypatch.setattr("graphbandits.plots.style.looks", seen)
+    run("run", "sweep.toml", "--workers", 1)
+    # two figures, and two widths of each in the page
+    assert given == [["ts-n", "eps-greedy-lp(c=…)", "ids-n"]] * 6
+
+
+def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
+    shown = run("run", "sweep.toml", "--output", "out")
+    for value in ("5", "0.5", "2"):
+        results = open_study("out").results(c=float(value))
+        row = next(line for line in shown.splitlines() if line.split()[:1] == [value])
+        for name, result in results.policies.items():
+            cell = f"{result.mean[-1]:.2f} ({result.standard_error[-1]:.2f})"
+            assert f"{'*' if name == results.ranking()[0] else ' '}{cell}" in row
+
+
+def test_options_apply_to_every_value_of_a_sweep(place: Path) -> None:
+    words = ["--trials", 1, "--seed", 9, "--policy", "uniform", "--workers", 1]
+    shown = run("run", "sweep.toml", *words)
+    assert "nan" not in shown
+    cells = open_study("sweep").cells
+    assert len(cells) == 5
+    for cell in cells:
+        results = cell.results()
+        assert (results.trials, results.settings["seed"]) == (1, 9)
+        assert list(results.policies)[-1] == "uniform"
+    summary = read_json(place / "sweep" / "summary.json")
+    policies = summary["sweep-arms"]["runs"][0]["policies"]
+    assert policies["uniform"]["regret"]["standard_error"] is None
+
+
+@pytest.mark.parametrize(
+    "taken", ["figure-sweep-c.png/mine.tex", "figure-sweep-arms.svg/x", "report.html/x"]
+)
+def test_taken_output_name_is_reported_before_anything_runs(place: Path, taken: str) -> None:
+    path = place / "out" / taken
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
+
+
+# too long by itself, or with the suffix of the temporary file
+@pytest.mark.parametrize("letters", [245, 225])
+def test_too_long_output_name_is_reported_before_anything_runs(place: Path, letters: int) -> None:
+    file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
+    file.write_text(SINGLE, "utf-8")
+    message = refused(place, "run", file.name, "--output", "out")
+    assert "too long; choose a shorter name" in message
+
+
+def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Directory.write
+
+    def stop_at_two(store: Directory, series: Series, *more: Any) -> Any:
+        if series.name == at_two:
+            raise KeyboardInterrupt
+        return write(store, series, *more)
+
+    cells = load_experiment("sweep.toml").plans()
+    at_two = series_of(cells[2], "eps-greedy-lp(c=2)").name
+    with monkeypatch.context() as patched:
+        patched.setattr(Directory, "write", stop_at_two)
+        result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
+    assert result.exit_code == 130
+    # ts-n, which is the same for all c, and eps-greedy-lp at c = 5 and c = 0.5
+    stored = "15 of 40 trials are stored in sweep"
+    assert result.stderr == f"stopped; {stored}; run the same command again to continue.\n"
+    study, before = open_study("sweep"), shards(place / "sweep")
+    assert len(before) == 3
+    alone = simulate_plan(cells[1], progress=False)
+    same(study.cell(c=0.5).results(), alone)
+    with refuses(
+        InputError, match=r"5 of 5 trials of 'eps-greedy-lp\(c=2\)' at c = 2 are missing in"
+    ):
+        study.results(c=2)
+    assert not list((place / "sweep").glob("figure-*"))
+    run("run", "sweep.toml", "--workers", 1)
+    after = shards(place / "sweep")
+    assert len(after) == 8
+    assert before.items() <= after.items()
+    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
+        same(cell.results(), simulate_plan(whole, progress=False))
+
+
+@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("change", "computed"),
+    [
+        ([], 0),
+        (["--seed=4"], 8),
+        (["--trials=6"], 8),  # the sixth of each
+        (["--trials=3"], 8),  # shards are used whole, and the stored ones have five trials
+        (["--policy=ucb-n"], 3),  # for all c at once, and for two numbers of arms
+        (["[5, 0.5, 2]", "[5, 2]"], 0),
+        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], 1),
+        (['"star"', '"ring"'], 4),
+    ],
+)
+def test_second_run_computes_only_missing_trials(
+    place: Path, change: list[str], computed: int
+) -> None:
+    run("run", "sweep.toml", "--workers", 1)
+    before = shards(place / "sweep")
+    options = [option for option in change if option.startswith("--")]
+    if change and not options:
+        (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
+    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *options])
+    assert result.exit_code == 0
+    # with another seed, no stored trial belongs to the study
+    assert ("the study 'sweep' in sweep (Two sweeps) was computed with" in result.stderr) == (
+        options == ["--seed=4"]
+    )
+    after = shards(place / "sweep")
+    assert before.items() <= after.items()
+    assert len(after) - len(before) == computed
+    given = dict(option.removeprefix("--").split("=") for option in options)
+    wanted = load_experiment("sweep.toml").plans(
+        trials=int(given["trials"]) if "trials" in given else None,
+        seed=int(given["seed"]) if "seed" in given else None,
+        policies=[given["policy"]] if "policy" in given else [],
+    )
+    for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
+        assert cell.point == whole.point
+        same(cell.results(), simulate_plan(whole, progress=False))
+
+
+def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
+    shown = run("run", "single.toml", "--trials", 40)
+    results = open_study("single").cells[0].results()
+    summary = read_json(place / "single" / "summary.json")["single"]
+    judgement = judge(Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n")), results)
+    (claim,) = summary["claims"]
+    assert claim["verdict"] == judgement.verdict
+    assert (claim["text"], claim["source"]) == ("Information pays.", "me")
+    assert [d["second"] for d in claim["differences"]] == ["ts-n", "ucb-n"]
+    for pair, d in zip(claim["differences"], judgement.differences, strict=True):
+        assert pair["mean"] == d.mean
+        assert pair["simultaneous_interval"] == [d.low, d.high]
+    near, far = (summary["published"]["means"][name] for name in ("ts-n", "ids-n"))
+    ours = results["ts-n"]
+    apart = (ours.mean[-1] - 3.5) / math.hypot(ours.standard_error[-1], 0.25)
+    assert near["distance"] == pytest.approx(apart, rel=1e-12)
+    assert near["within"] == (abs(apart) <= 3)
+    assert (far["published_mean"], far["published_error"], far["within"]) == (1e6, 1, False)
+    assert summary["published"]["source"] == "someone (2001)"
+    page = (place / "single" / "report.html").read_text("utf-8")
+    for text in ("Information pays.", "someone (2001)", "A note of mine."):
+        assert text in page
+    assert judgement.verdict in shown
+    assert f"{ours.mean[-1]:.2f} ({ours.standard_error[-1]:.2f})" in shown
+
+
+def test_one_trial_gives_no_verdict_on_claims_and_published_means(place: Path) -> None:
+    shown = run("run", "single.toml", "--trials", 1)
+    assert "nan" not in shown
+    summary = read_json(place / "single" / "summary.json")["single"]
+    assert summary["claims"][0]["verdict"] == "unknown"
+    assert summary["published"]["means"]["ts-n"]["distance"] is None
+
+
+def test_policy_on_a_repeated_problem_is_run_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, write = [], Directory.write
+
+    def count(store: Directory, series: Series, *more: Any) -> Any:
+        written.append(series.name)
+        return write(store, series, *more)
+
+    monkeypatch.setattr(Directory, "write", count)
+    run("run", "sweep.toml", "--workers", 1)
+    cells = load_experiment("sweep.toml").plans()
+    series = [series_of(c, name).name for c in cells for name in c.policies]
+    assert len(series) == 10
+    assert len({series_of(cell, "ts-n").name for cell in cells[:3]}) == 1
+    assert len({series_of(cell, "ts-n").name for cell in cells}) == 3
+    # each once, in the order of the cells
+    assert written == list(dict.fromkeys(series))
+    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
+        same(cell.results(), simulate_plan(whole, progress=False))

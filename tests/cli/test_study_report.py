@@ -1,0 +1,112 @@
+"""Tests of cli/store_commands.py: ``graphbandits report``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.report_pages import Page
+from helpers.stores import Point, run_study, sweep
+from typer.testing import CliRunner
+
+from graphbandits.cli import app
+from graphbandits.simulation.plan import Plan
+from graphbandits.study.directory import Directory
+from graphbandits.study.study import Study
+
+NAMES = ["ts-n", "ids-n"]
+SETTINGS: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
+RUNNER = CliRunner(env={"COLUMNS": "300"})
+
+
+def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
+    return Plan.of(policies, **(SETTINGS | changes))
+
+
+def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> Study:
+    """Three numbers of arms by four probabilities; ``there`` are the trials of the last cell."""
+    points = [
+        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
+        for arms in (2, 3, 4)
+        for r in (1.0, 0.0, 0.25, 0.5)
+    ]
+    points[-1] = replace(points[-1], there=there or {})
+    sweeps = [sweep("r", "arms", x="r", title="Chance", label="chance r")]
+    return run_study(place, "grid", points, sweeps=sweeps, notes=["All of it."])
+
+
+def run(*args: object) -> str:
+    result = RUNNER.invoke(app, ["report", *map(str, args)])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return result.stdout
+
+
+@pytest.mark.process
+def test_report_command_writes_page_and_summary(tmp_path: Path) -> None:
+    study = grid(tmp_path / "g")
+    text = run(tmp_path / "g")
+    page, numbers = tmp_path / "g" / "report.html", tmp_path / "g" / "summary.json"
+    assert text.split() == ["Written:", str(page), str(numbers)]
+    root = Page(page.read_text("utf-8")).root
+    assert root.all("h1")[0].text == study.title
+    assert list(json.loads(numbers.read_text())) == [f"grid-r-arms-{k}" for k in (2, 3, 4)]
+    before = page.read_bytes(), numbers.read_bytes()
+    run(tmp_path / "g")
+    assert (page.read_bytes(), numbers.read_bytes()) == before
+
+
+def test_report_command_selects_studies_and_output(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    run_study(store, "a", [Point(plan("ts-n"))])
+    run_study(store, "b", [Point(plan("ids-n"))])
+    run_study(store, "c", [Point(plan("ucb-n"), there={"ucb-n": []})])
+    place = tmp_path / "page.html"
+    run(store, "--study", "b", "--output", place)
+    assert list(json.loads((tmp_path / "page.json").read_text())) == ["b"]
+    assert not (store / "report.html").exists()
+    text = run(store, "--output", place)
+    assert "Incomplete: c, 0 of 6 trials. To continue: graphbandits run c" in text
+    root = Page(place.read_text("utf-8")).root
+    assert root.all("h1")[0].text == "3 studies in s"
+    assert "The study c: no policy is complete yet." in root.text
+
+
+@pytest.mark.parametrize(
+    ("args", "fragment"),
+    [
+        (["nowhere"], "nowhere has no studies: the directory does not exist"),
+        (["empty"], "has no studies"),
+        (["s", "--study", "b"], "no study 'b'"),
+        (["s", "--output", "page.json"], "'page.json': give the name of an .html file"),
+        (["s", "--output", "no/page.html"], "cannot write no/page"),
+        (["begun"], "no policy in begun is complete yet"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], fragment: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
+    run_study(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
+    Directory.create(tmp_path / "empty")
+    result = RUNNER.invoke(app, ["report", *args])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert fragment in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+    run_study(tmp_path, "a", [Point(plan("ts-n"))])
+    shard = next(tmp_path.rglob("*.parquet"))
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+    result = RUNNER.invoke(app, ["report", str(tmp_path)])
+    assert result.exit_code == 2
+    assert shard.name in result.stderr
+    assert result.stderr.count("\n") == 1

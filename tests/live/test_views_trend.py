@@ -1,0 +1,534 @@
+"""Tests of live/trend.py: it has the numbers of the explanations, however it is read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.agents import reopened
+from helpers.bad_input import refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphbandits import Agent
+from graphbandits.errors import GraphBanditsError
+from graphbandits.live import views as module
+from graphbandits.live.views import MOST_POINTS
+
+#: The warning of the prior at the first outcomes is another one.
+pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarning")
+NAMES = ["ann", "bob", "eve", "joe"]
+
+
+class Clock:
+    """A clock that goes on by a minute with each look."""
+
+    def __init__(self) -> None:
+        self.now = 1e9
+
+    def __call__(self) -> float:
+        self.now += 60.0
+        return self.now
+
+
+def new(policy: str = "ids-n", **more: Any) -> Agent:
+    arguments: dict[str, Any] = {"arms": NAMES, "graph": "star", "seed": 1, "clock": Clock()}
+    return Agent(policy, **arguments | more)
+
+
+def answer(agent: Agent, made: Any, salt: int = 0) -> None:
+    """Report all outcomes of a decision; they follow from its number."""
+    rewards = {arm: (made.number * 7 + i + salt) % 3 % 2 for i, arm in enumerate(made.reveals)}
+    agent.observe(made, rewards)
+
+
+def expected(agent: Agent, first: int = 1) -> dict[str, list[Any]]:
+    """Return the trend from the explanations of all decisions, one by one."""
+    found: dict[str, list[Any]] = {
+        key: [] for key in ("decision", "time", "regret", "cumulative", "ratio", "entropy")
+    }
+    rows = [row for row in agent.decisions(10**6) if row["number"] >= first]
+    total = 0.0
+    for row in reversed(rows):
+        one = agent.explain(row["id"])
+        total += one.regret or 0.0
+        found["decision"].append(row["number"])
+        found["time"].append(row["time"])
+        found["regret"].append(one.regret)
+        found["cumulative"].append(None if one.regret is None else total)
+        found["ratio"].append(one.ratio)
+        found["entropy"].append(one.entropy)
+    return found
+
+
+def check(agent: Agent, first: int = 1) -> dict[str, Any]:
+    """Compare the trend with the explanations, and return it."""
+    before = agent._current().digest()
+    found, wanted = agent.trend(1000), expected(agent, first)
+    assert agent._current().digest() == before
+    assert found.pop("every") == 1
+    for name in ("decision", "time"):
+        assert found[name] == wanted[name]
+    for name in ("regret", "cumulative", "ratio", "entropy"):
+        assert [one is None for one in found[name]] == [one is None for one in wanted[name]]
+        numbers = [[one for one in lists[name] if one is not None] for lists in (found, wanted)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-12, abs=1e-15), name
+    assert json.loads(json.dumps(found)) == found
+    return found
+
+
+# --- the numbers of the explanations ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["ids-n", "ts-n", "ids-lp", "idsn-lp", "ids-n(gain=joint)", "uniform", "floor(ids-n, 0.1)"],
+)
+def test_single_decisions(policy: str) -> None:
+    agent = new("ids-n", floor=0.1) if policy.startswith("floor") else new(policy)
+    for _ in range(12):
+        answer(agent, agent.decide())
+    found = check(agent)
+    if policy != "uniform":
+        assert all(one > 0 for one in found["entropy"])
+        assert found["cumulative"] == sorted(found["cumulative"])
+        assert math.isclose(found["cumulative"][-1], sum(found["regret"]))
+
+
+def test_batches() -> None:
+    agent = new()
+    answer(agent, agent.decide())
+    for count in (5, 1, 3):
+        for made in agent.decide(count):
+            answer(agent, made)
+    found = check(agent)
+    assert found["decision"] == list(range(1, 11))
+    assert len(set(found["regret"][1:6])) == 1
+    assert found["regret"][5] != found["regret"][6]
+
+
+def test_distinct_batches() -> None:
+    agent = new("ts-n")
+    for count in (4, 2, 3):
+        made = agent.decide(count, distinct=True)
+        answer(agent, made[0])
+    found = check(agent)
+    assert len(set(found["entropy"][:4])) == 4
+    assert found["entropy"][3] == found["regret"][3] == 0.0  # one arm is left
+
+
+def test_pending_decisions_that_count() -> None:
+    agent = new("ts-n", graph="complete", prior=[(1, 1), (2, 1), (1, 3), (2, 2)])
+    for count in (3, 2):
+        agent.decide(count, pending="expected")
+    agent.decide(2, pending="expected", distinct=True)
+    found = check(agent)
+    assert len(set(found["regret"])) == 7
+
+
+def test_some_arms_only() -> None:
+    agent = new("ts-n")
+    for _ in range(3):
+        answer(agent, agent.decide(among=["ann", "bob"]))
+        answer(agent, agent.decide(exclude=["ann"]))
+        answer(agent, agent.decide(graph="complete"))
+        agent.decide(3, among=["eve"])
+    check(agent)
+
+
+def test_late_and_open_outcomes() -> None:
+    agent = new()
+    made = [agent.decide() for _ in range(6)]
+    for one in made[::-1]:
+        agent.observe(one, {"ann": 1}, partial=True, extra=True)
+    answer(agent, agent.decide())
+    agent.learn({"bob": (30, 40)})
+    agent.close(agent.decide())
+    agent.decide(expires=10.0)
+    for _ in range(3):
+        answer(agent, agent.decide())
+    check(agent)
+
+
+def test_changes_of_the_agent() -> None:
+    agent = new()
+
+    def rounds() -> None:
+        for _ in range(2):
+            answer(agent, agent.decide())
+            agent.decide(2)
+
+    changes: list[Callable[[], object]] = [
+        lambda: agent.add_arm("kim", edges=["bob"]),
+        lambda: agent.pause("ann"),
+        lambda: agent.retire("eve"),
+        lambda: agent.resume("ann"),
+        lambda: agent.set_graph("complete"),
+        lambda: agent.set_policy("ts-n"),
+        agent.reset,
+        lambda: agent.set_policy("ucb-n", reset=True),
+        lambda: agent.set_policy("ids-n", reset=True),
+    ]
+    rounds()
+    for change in changes:
+        change()
+        rounds()
+        check(agent)
+    found = check(agent)
+    missing = [number for number, one in enumerate(found["regret"], 1) if one is None]
+    assert missing == list(range(49, 55))
+    assert found["ratio"][48] is found["cumulative"][48] is found["entropy"][48] is None
+
+
+@pytest.mark.parametrize("policy", ["ucb-n", "exp3-ix", "ts-n-sampled"])
+def test_policies_without_a_posterior_or_probabilities(policy: str) -> None:
+    agent = new(policy)
+    for _ in range(5):
+        answer(agent, agent.decide())
+    agent.decide(3)
+    found = check(agent)
+    assert found["regret"] == found["ratio"] == found["cumulative"] == [None] * 8
+    assert (found["entropy"] == [None] * 8) == (policy != "ts-n-sampled")
+
+
+@pytest.mark.parametrize(
+    "posterior",
+    [
+        "beta-bernoulli(discount=0.9)",
+        "beta-bernoulli(half_life=300)",
+        "normal(noise=0.5)",
+        "normal(noise=0.5, discount=0.8)",
+        "gamma-poisson",
+    ],
+)
+def test_reward_models(posterior: str) -> None:
+    agent = new(posterior=posterior)
+    for _ in range(6):
+        answer(agent, agent.decide())
+    agent.decide(2)
+    check(agent)
+
+
+def test_a_random_graph() -> None:
+    agent = new(graph="random(r=0.5)")
+    for _ in range(6):
+        answer(agent, agent.decide())
+    check(agent)
+
+
+def test_an_agent_without_decisions() -> None:
+    agent = new()
+    nothing = {"decision": [], "time": [], "regret": [], "cumulative": [], "ratio": []}
+    assert agent.trend() == nothing | {"entropy": [], "every": 1}
+    agent.learn({"ann": 1})
+    assert agent.trend()["decision"] == []
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def steps(agent: Agent, number: int) -> None:
+    """Do one of several things to an agent."""
+    kind = number % 7
+    if kind == 0:
+        agent.decide(3)
+    elif kind == 1:
+        agent.decide(2, distinct=True, pending="expected")
+    elif kind == 2 and agent.pending:
+        agent.observe(agent.pending[0], {"ann": number % 2}, partial=True, extra=True)
+    elif kind == 3:
+        for id_ in agent.pending:
+            agent.close(id_)
+    elif kind == 4:
+        agent.learn({"bob": (1, 3)})
+    elif kind == 5:
+        agent.decide(expires=100.0)
+    else:
+        answer(agent, agent.decide())
+
+
+@given(st.lists(st.integers(0, 6), max_size=25), st.sets(st.integers(0, 24)), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_reading_again_is_reading_once(
+    numbers: list[int], looks: set[int], at_the_end: bool
+) -> None:
+    now = 1e9  # reading looks at the clock, too
+    agent, other = new(clock=lambda: now), new(clock=lambda: now)
+    for i, number in enumerate(numbers):
+        now = 1e9 + 60.0 * i
+        steps(agent, number)
+        steps(other, number)
+        if i in looks:
+            agent.trend()
+            agent.find_arms()
+    if at_the_end:
+        agent.trend()
+    assert agent.trend() == agent.trend() == other.trend()
+    assert agent._current().digest() == agent._replayed(agent._state.number).digest()
+    assert agent.find_arms() == other.find_arms()
+    wanted = {row["arm"]: row for row in agent.overview()["arms"]}
+    assert {row["arm"]: row for row in agent.find_arms()[0]} == wanted
+
+
+def test_reading_again_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, calls = new(), []
+    explain = module.explain
+
+    def counted(*args: Any) -> Any:
+        calls.append(args[1][-1].decision)
+        return explain(*args)
+
+    monkeypatch.setattr(module, "explain", counted)
+    for _ in range(5):
+        answer(agent, agent.decide())
+    agent.decide(50)
+    agent.trend()
+    assert calls == [1, 2, 3, 4, 5, 6]  # a batch with the same numbers needs one explanation
+    agent.trend()
+    agent.find_arms()
+    answer(agent, agent.decide())
+    agent.neighbourhood()
+    agent.trend()
+    assert calls == [1, 2, 3, 4, 5, 6, 56]
+
+
+def test_other_writers_are_followed(tmp_path: Path) -> None:
+    place = tmp_path / "agents.db"
+    agent = new(store=place)
+    reader, other = Agent(store=place), Agent(store=place)
+    for _ in range(4):
+        answer(agent, agent.decide())
+        made = other.decide(2)
+        check(reader)
+        answer(agent, made[0])
+        answer(other, agent.decision(made[1].id))
+        agent.add_arm(f"arm {made[0].number}")
+    assert check(reader) == check(agent) == check(other)
+    assert [row["plays"] for row in reader.find_arms()[0]] == [
+        row["plays"] for row in agent.overview(arms=20)["arms"]
+    ]
+
+
+def test_an_agent_is_not_changed(tmp_path: Path) -> None:
+    for store in ({}, {"store": tmp_path / "agents.db"}):
+        one, other = new(**store), new()
+        for number in range(10):
+            answer(one, one.decide())
+            answer(other, other.decide())
+            one.trend()
+            if number % 3 == 0:
+                one.neighbourhood(["bob"], 2)
+                one.find_arms("a")
+        assert one.state == other.state
+        assert one.decide(5)[-1].pi == other.decide(5)[-1].pi
+        assert one.verify()
+
+
+# --- entries that were removed ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+@pytest.mark.parametrize("looks_before", [True, False])
+def test_after_forget(tmp_path: Path, is_stored: bool, looks_before: bool) -> None:
+    clock = Clock()
+    agent = new(clock=clock, **({"store": tmp_path / "agents.db"} if is_stored else {}))
+    for _ in range(5):
+        answer(agent, agent.decide())
+    opened = agent.decide(2)
+    if looks_before:
+        agent.trend()
+    assert agent.forget(clock.now + 1) == agent.status()["entries"]
+    assert agent.trend()["decision"] == []
+    answer(agent, opened[1])
+    for _ in range(4):
+        answer(agent, agent.decide())
+    check(agent, 8)
+    agent.compact()
+    assert agent.trend()["decision"][-1] == 11
+
+
+def test_an_agent_in_memory_whose_prior_cannot_be_stored_shares_no_arrays() -> None:
+    class Own(type(Agent("ts-n", 3).posterior)):  # type: ignore[misc]
+        """A prior that is not registered."""
+
+    own = Own(np.ones(4), np.ones(4))
+    clock = Clock()
+    agent, other = (new(posterior=own, clock=clock) for _ in range(2))
+    for one in (agent, other):
+        for _ in range(5):
+            answer(one, one.decide())
+        one.forget(clock.now + 1)
+    for number in range(6):
+        if number != 3:
+            agent.trend()
+        for one in (agent, other):
+            answer(one, one.decide(), salt=1)
+        agent.learn({"joe": (1, 2)})
+        other.learn({"joe": (1, 2)})
+    assert agent.trend()["decision"] == list(range(6, 12))
+    assert agent.state == other.state
+    for name, array in agent._state.policy_state.items():
+        for record in (agent._trend, agent._health):
+            if record is not None:
+                shared = record._state.policy_state[name]
+                assert not np.shares_memory(array, shared)
+
+
+def test_a_saved_agent(tmp_path: Path) -> None:
+    agent = new()
+    for _ in range(5):
+        answer(agent, agent.decide())
+    saved = reopened(agent, tmp_path, clock=Clock())
+    assert saved.trend() == agent.trend()
+    answer(saved, saved.decide())
+    assert check(saved, 1)["decision"] == list(range(1, 7))
+
+
+def test_the_agent_at_an_earlier_time(tmp_path: Path) -> None:
+    for store in ({}, {"store": tmp_path / "agents.db"}):
+        agent = new(**store)
+        for _ in range(6):
+            answer(agent, agent.decide())
+        whole = agent.trend()
+        past = agent.at(agent.decision(agent.decisions(2)[1]["id"]).time)
+        found = check(past)
+        for name, values in found.items():
+            assert values == whole[name][:5]
+
+
+def test_a_store_that_was_restored_from_an_older_copy(tmp_path: Path) -> None:
+    place = tmp_path / "agents.db"
+    agent = new(store=place)
+    for _ in range(3):
+        answer(agent, agent.decide())
+    agent.backup(tmp_path / "copy.db")
+    for _ in range(3):
+        answer(agent, agent.decide())
+    assert len(check(agent)["decision"]) == 6
+    agent.disconnect()
+    for path in tmp_path.glob("agents.db*"):
+        path.unlink()
+    (tmp_path / "copy.db").rename(place)
+    assert len(check(agent)["decision"]) == 3
+    for _ in range(5):
+        answer(agent, agent.decide(), salt=1)
+    assert len(check(agent)["decision"]) == 8
+
+
+def test_an_error_of_one_decision_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, explain = new(), module.explain
+
+    def fails_at_3(*args: Any) -> Any:
+        if args[1][-1].decision == 3:
+            raise GraphBanditsError("a plug-in")
+        return explain(*args)
+
+    monkeypatch.setattr(module, "explain", fails_at_3)
+    for _ in range(5):
+        answer(agent, agent.decide())
+    found, wanted = agent.trend(), expected(agent)
+    assert found["regret"][2] is found["cumulative"][2] is found["entropy"][2] is None
+    for name in ("regret", "entropy"):
+        assert found[name][:2] + found[name][3:] == pytest.approx(
+            wanted[name][:2] + wanted[name][3:]
+        )
+
+
+def test_an_interrupted_reading_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, explain = new(), module.explain
+    for _ in range(5):
+        answer(agent, agent.decide())
+
+    def interrupted(*args: Any) -> Any:
+        if args[1][-1].decision == 3:
+            raise KeyboardInterrupt
+        return explain(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "explain", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            agent.trend()
+    check(agent)
+
+
+# --- many decisions -----------------------------------------------------------------------------
+
+
+def many(counts: list[int]) -> Agent:
+    """Return an agent with requests for so many decisions."""
+    agent = new("ts-n")
+    for number, count in enumerate(counts):
+        made = agent.decide(count)
+        if number % 5 == 0:
+            agent.observe(made[0], {made[0].arm: number % 2})
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("counts", "every"),
+    [([1] * 400, 1), ([1] * 401, 2), ([400], 1), ([401], 2), ([1000, 3] * 3, 8), ([7] * 170, 4)],
+)
+def test_decisions_at_equal_distances_stand_for_the_others(counts: list[int], every: int) -> None:
+    agent = many(counts)
+    total = sum(counts)
+    found = agent.trend(1000)
+    assert found["every"] == every
+    numbers = found["decision"]
+    assert numbers == list(range(1, total + 1, every))[: len(numbers)]
+    assert total - numbers[-1] < every
+    assert MOST_POINTS / 2 <= len(numbers) <= MOST_POINTS
+    rows = {row["number"]: row["id"] for row in agent.decisions(total)}
+    for i in (0, 1, len(numbers) // 2, -1):
+        one = agent.explain(rows[numbers[i]])
+        assert found["regret"][i] == pytest.approx(one.regret, rel=1e-12)
+        assert found["entropy"][i] == pytest.approx(one.entropy, rel=1e-12)
+        assert found["ratio"][i] == pytest.approx(one.ratio, rel=1e-12)
+    assert len(numbers) == len(found["time"]) == len(found["cumulative"])
+    assert found["cumulative"] == sorted(found["cumulative"])
+
+
+def test_left_out_decisions_count_with_their_regret() -> None:
+    agent = many([3] * 300)
+    ids = [row["id"] for row in agent.decisions(900)][::-1]
+    wanted = np.cumsum([agent.explain(id_, 1).regret for id_ in ids[::3]]).tolist()
+    found = agent.trend(1000)
+    assert found["every"] == 4
+    for number, cumulative in zip(found["decision"], found["cumulative"], strict=True):
+        request, place = divmod(number - 1, 3)
+        exact = 3 * (wanted[request - 1] if request else 0.0)
+        exact += (place + 1) * (wanted[request] - (wanted[request - 1] if request else 0.0))
+        if number <= 400:
+            assert cumulative == pytest.approx(exact, rel=1e-9)
+        assert cumulative == pytest.approx(exact, rel=2e-3)
+
+
+def test_fewer_points_are_at_equal_distances_and_have_the_last_one() -> None:
+    agent = many([1] * 450)
+    whole = agent.trend(1000)
+    for points in (1, 2, 3, 50, 200, 224, 225, 226, 1000):
+        found = agent.trend(points)
+        step = found["every"] // whole["every"]
+        assert 1 <= len(found["decision"]) <= points
+        for name in ("decision", "time", "regret", "cumulative", "ratio", "entropy"):
+            assert found[name] == whole[name][::-1][::step][::-1]
+    assert agent.trend() == agent.trend(200)
+
+
+def test_thinning_does_not_depend_on_when_it_is_read() -> None:
+    often, once = new("ts-n"), new("ts-n")
+    for number in range(120):
+        for agent in (often, once):
+            agent.decide(1 + number % 9)
+        if number % 7 == 0:
+            often.trend()
+    assert often.trend() == once.trend()
+
+
+def test_bad_input() -> None:
+    for points in (0, -1, 1.5, "3", True, None):
+        refused(lambda points=points: new().trend(points), "points")  # type: ignore[misc]

@@ -1,0 +1,279 @@
+"""Tests of engine/loop.py: regret, observations, outcomes, and errors of plug-ins."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.bad_input import refused, refuses
+from helpers.mutant_policies import AtRandom
+from helpers.recorded_runs import Recorder, record
+from helpers.small_runs import SMALL_RUN
+from helpers.valid_policies import UCB, temporarily_registered
+
+from graphbandits import Bernoulli, BetaBernoulli, simulate
+from graphbandits._types import Floats, Ints, State
+from graphbandits.errors import GraphError, InputError, NeedsError, PolicyError, WorldError
+from graphbandits.graphs import as_process, from_matrix
+from graphbandits.policies import Event, View
+from graphbandits.registry import build
+from graphbandits.rng import Keys
+from graphbandits.simulation.loop import draw_means, draw_outcomes, run_block
+from graphbandits.testing import Case, contract
+
+
+def test_regret_is_sum_of_gaps() -> None:
+    events, outcome, theta = record("ts-n", "star(direction=out)", Keys(3, 4, 6), 40)
+    for b in range(6):
+        gaps = [theta[b].max() - theta[b, event.action[b]] for event in events]
+        assert outcome.regret[b, 0] == pytest.approx(sum(gaps), abs=1e-12)
+    plays = np.bincount(np.concatenate([event.action for event in events]), minlength=5)
+    assert (outcome.plays.sum(axis=0) == plays).all()
+
+
+def test_realised_regret_has_the_same_mean_and_more_noise() -> None:
+    settings: dict[str, Any] = {"graph": "paper", "horizon": 60, "trials": 600, "seed": 1}
+    pseudo = simulate("ts-n", **settings)["ts-n"]
+    realised = simulate("ts-n", regret="realised", **settings)["ts-n"]
+    assert (realised.final == np.round(realised.final)).all()  # differences of 0/1 outcomes
+    gap = realised.final - pseudo.final
+    assert abs(gap.mean()) <= 4 * gap.std(ddof=1) / np.sqrt(len(gap))
+    assert realised.standard_error[-1] > 1.2 * pseudo.standard_error[-1]
+
+
+def test_observations_are_those_of_the_graph() -> None:
+    events, _, _ = record("ids-n", "path(directed=true)", Keys(3, 0, 5), 30, arms=4)
+    for event in events:
+        for b in range(5):
+            seen = event.observations.arm[event.observations.trial == b].tolist()
+            played = int(event.action[b])
+            assert seen == [played, played + 1][: 4 - played]
+
+
+def test_all_policies_receive_the_same_outcomes() -> None:
+    """The reward of (trial, round, arm) does not depend on the policy."""
+    seen: dict[tuple[int, int, int], float] = {}
+    met = 0
+    for policy in ("ts-n", "ids-lp"):
+        events, _, _ = record(policy, "random(r=0.5)", Keys(8, 0, 4), 40)
+        for event in events:
+            o = event.observations
+            for trial, arm, reward in zip(o.trial, o.arm, o.reward, strict=True):
+                key = (event.t, int(trial), int(arm))
+                met += key in seen
+                assert seen.setdefault(key, float(reward)) == reward
+    assert met > 100
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingBernoulli(Bernoulli):
+    """Records the requested outcomes and their rounds."""
+
+    pairs: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+        self.pairs.extend((t, int(b), int(i)) for b, i in zip(trial, arm, strict=True))
+        return super().outcomes(theta, keys, t, trial, arm)
+
+
+@pytest.mark.parametrize("graph", ["ring(directed=true)", "random(r=0.01)"])
+def test_outcomes_are_drawn_for_observed_arms_only(graph: str) -> None:
+    """Only a few of a thousand arms are observed in a round."""
+    world = RecordingBernoulli(BetaBernoulli.of(1000))
+    inner = build("policy", "ts-n-sampled")
+    recorder = Recorder(inner, inner.needs)
+    run_block(recorder, world, as_process(graph, 1000), 15, Keys(2, 3, 4), np.array([15]))
+    seen = [
+        (event.t, int(b), int(i))
+        for event in recorder.events
+        for b, i in zip(event.observations.trial, event.observations.arm, strict=True)
+    ]
+    assert world.pairs == seen
+    assert len(set(seen)) == len(seen) < 15 * 4 * 30
+
+
+@dataclass(frozen=True)
+class RewritesAction(AtRandom):
+    """Overwrites the recorded action with the best arm."""
+
+    def update(self, state: State, event: Event) -> State:
+        event.action[:] = 2
+        return super().update(state, event)
+
+
+def test_policy_cannot_change_recorded_actions() -> None:
+    world = Bernoulli(BetaBernoulli.of(5), fixed=[0.1, 0.1, 0.9, 0.1, 0.1])
+    honest, cheat = simulate([AtRandom(), RewritesAction()], world, **SMALL_RUN).policies.values()
+    assert (honest.final == cheat.final).all()
+    assert (honest.plays == cheat.plays).all()
+
+
+@dataclass(frozen=True)
+class Exits(UCB):
+    """Ends the program."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        sys.exit(0)
+
+
+def test_policy_that_exits_raises_policy_error() -> None:
+    with refuses(PolicyError, match="policy 'Exits' failed in round 1, in propose"):
+        simulate(Exits(), **SMALL_RUN)
+    with temporarily_registered("policy", [Exits]):
+        (simplex,) = (one for one in contract("policy") if one.name == "simplex")
+        assert Case(simplex, Exits()).verdict().outcome == "failed"
+
+
+@dataclass(frozen=True)
+class OddRecipe:
+    """Fails in the requested way."""
+
+    what: str
+
+    def process(self, arms: int | None) -> Any:
+        if self.what == "raises":
+            raise ValueError("no such thing")
+        return np.eye(3) if self.what == "matrix" else OddProcess()
+
+
+@dataclass(frozen=True)
+class OddProcess:
+    arms: int = 3
+    names: None = None
+    deterministic: bool = True
+    rounds: None = None
+
+    def round(self, t: int, keys: Keys) -> Any:
+        if t == 3:
+            raise ZeroDivisionError("in the third")
+        return from_matrix(np.eye(3)).feedback
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "words"),
+    [
+        ("raises", InputError, "failed: ValueError: no such thing"),
+        ("matrix", InputError, "returned ndarray, which has no arms"),
+        ("round", GraphError, r"failed in round 3: .*ZeroDivisionError: in the third"),
+    ],
+)
+def test_errors_of_graph_plugins_name_their_place(what: str, kind: Any, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        simulate("ts-n", **(SMALL_RUN | {"graph": OddRecipe(what)}))
+
+
+@dataclass(frozen=True)
+class ReadsGraph(UCB):
+    """Reads the graph without declaring it."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        view.graph  # noqa: B018
+        return super().propose(state, view)
+
+
+def test_undeclared_need_error_names_policy_and_round() -> None:
+    with refuses(NeedsError, match="policy 'ReadsGraph' in round 1, in propose"):
+        simulate([UCB(), ReadsGraph()], **SMALL_RUN)
+
+
+# Errors of worlds ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OddWorld(Bernoulli):
+    """Returns the given objects as means or rewards, or raises them."""
+
+    theta: Any = None
+    reward: Any = None
+
+    def means(self, keys: Keys) -> Any:
+        if isinstance(self.theta, Exception):
+            raise self.theta
+        return super().means(keys) if self.theta is None else self.theta
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Any:
+        if isinstance(self.reward, Exception) and t == 2:
+            raise self.reward
+        seen = super().outcomes(theta, keys, t, trial, arm)
+        return self.reward(seen) if callable(self.reward) else seen
+
+
+def odd(**how: Any) -> OddWorld:
+    return OddWorld(BetaBernoulli.of(5), **how)
+
+
+@pytest.mark.parametrize(
+    ("theta", "words"),
+    [
+        (np.zeros((6, 4)), ["means of shape (6, 4)", "shape (6, 5)"]),
+        (np.zeros(5), ["means of shape (5,)"]),
+        (np.zeros((6, 5), complex), ["type complex128", "numbers"]),
+        (np.full((6, 5), "x"), ["type <U1", "numbers"]),
+        (np.full((6, 5), None), ["type object"]),
+        ([[0.5] * 5] * 6, ["means of list"]),
+        (np.full((6, 5), np.nan), ["not finite"]),
+        (np.full((6, 5), np.inf), ["not finite"]),
+        (ZeroDivisionError("by zero"), ["failed in means", "ZeroDivisionError: by zero"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_means_of_a_world_are_checked(theta: Any, words: list[str]) -> None:
+    message = refused(lambda: simulate("ts-n", odd(theta=theta), **SMALL_RUN), *words)
+    assert message.startswith("world 'OddWorld'")
+    with pytest.raises(WorldError):
+        draw_means(odd(theta=theta), Keys(1, 0, 6))
+
+
+@pytest.mark.parametrize(
+    ("reward", "words"),
+    [
+        (lambda seen: seen[:-1], ["rewards of shape", "round 1", "one reward per pair"]),
+        (lambda seen: seen[:, None], ["rewards of shape"]),
+        (lambda seen: seen.tolist(), ["rewards of list"]),
+        (lambda seen: None, ["rewards of NoneType"]),
+        (lambda seen: seen.astype(str), ["type <U"]),
+        (lambda seen: seen.astype(object), ["type object"]),
+        (lambda seen: seen + 1j, ["type complex128"]),
+        (lambda seen: seen + 2.0, ["gave the reward", "round 1", "declared as binary", "0 or 1"]),
+        (lambda seen: seen * np.nan, ["gave the reward nan"]),
+        (lambda seen: seen - np.inf, ["gave the reward -inf"]),
+        (KeyError("x"), ["failed in round 2, in outcomes", "KeyError: 'x'"]),
+    ],
+)
+def test_rewards_of_a_world_are_checked(reward: Any, words: list[str]) -> None:
+    message = refused(lambda: simulate("ts-n", odd(reward=reward), **SMALL_RUN), *words)
+    assert message.startswith("world 'OddWorld'")
+
+
+def test_errors_of_the_package_in_a_world_are_kept() -> None:
+    with pytest.raises(InputError, match=r"^as given$"):
+        simulate("ts-n", odd(theta=InputError("as given")), **SMALL_RUN)
+
+
+def test_allowed_types_of_means_and_rewards_are_converted() -> None:
+    keys, pair = Keys(1, 0, 2), (np.array([0, 1]), np.array([3, 4]))
+    for kind in (np.int64, np.float32, np.uint8):
+        theta = draw_means(odd(theta=np.ones((2, 5), kind, order="F")), keys)
+        assert theta.dtype == np.float64
+        assert theta.flags.c_contiguous
+    for kind in (bool, np.int8, np.float32):
+        seen = draw_outcomes(
+            odd(reward=lambda seen, kind=kind: seen.astype(kind)), theta, keys, 1, *pair
+        )
+        assert seen.dtype == np.float64
+        assert seen.tolist() == [1.0, 1.0]
+
+
+def test_realised_regret_uses_rewards_of_the_best_and_the_played_arm() -> None:
+    """Gaussian rewards: the difference of two outcomes of the same round and trial."""
+    keys, record_at = Keys(3, 0, 8), np.array([1])
+    world, process = build("world", "gaussian", 3), as_process("star", 3)
+    realised = run_block(AtRandom(), world, process, 1, keys, record_at, realised=True)
+    theta, rows = world.means(keys), np.arange(8)
+    played = realised.plays.argmax(axis=1)
+    best = world.outcomes(theta, keys, 1, rows, theta.argmax(axis=1))
+    expected = best - world.outcomes(theta, keys, 1, rows, played)
+    assert realised.regret[:, 0].tolist() == expected.tolist()
