@@ -206,3 +206,13 @@ def test_an_agent_with_an_unregistered_policy_cannot_be_saved(tmp_path: Path) ->
     agent = Agent(Proposes((0.0, 1.0, 0.0)), 3, "star", seed=1)
     refused(lambda: agent.save(tmp_path / "agent.db"), "Proposes", "not registered", "@register")
     assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", [2**63, -(2**63) - 1, 10**30])
+def test_integers_that_a_log_cannot_hold_are_no_names(name: int) -> None:
+    agent = Agent("ts-n", [2**63 - 1, -(2**63)], seed=1)
+    agent.decide()
+    assert agent.log().to_arrow().num_rows == 1
+    for call in (lambda: Agent("ts-n", [name, 5]), lambda: agent.add_arm(name)):
+        refused(call, "too large for the name of an arm")
+    assert len(agent.arms) == 2

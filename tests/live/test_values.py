@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
 from graphbandits.live import values
-from graphbandits.live.values import MAX_DEPTH, Value, is_valid
+from graphbandits.live.values import MAX_DEPTH, Value
 from graphbandits.service.agents import SETTINGS
 
 VALUES: dict[str, Value] = {
@@ -50,7 +50,7 @@ def has_whole_float(value: Any) -> bool:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_the_check_agrees_with_the_schema(name: str) -> None:
-    schema = VALUES[name].schema
+    schema, is_valid = VALUES[name].schema, VALUES[name].is_valid
     jsonschema_rs.meta.validate(schema)
     validator = jsonschema_rs.validator_for(schema)
     found = {True: 0, False: 0}
@@ -68,8 +68,8 @@ def test_the_check_agrees_with_the_schema(name: str) -> None:
     def check(value: Any) -> None:
         assume(isinstance(value, str | int | float | bool | list | dict | None))
         assume(not has_whole_float(value))
-        assert is_valid(value, schema) == validator.is_valid(value), value
-        found[is_valid(value, schema)] += 1
+        assert is_valid(value) == validator.is_valid(value), value
+        found[is_valid(value)] += 1
 
     check()
     assert found[True] > 2
@@ -96,13 +96,13 @@ def test_the_check_agrees_with_the_schema(name: str) -> None:
     ],
 )
 def test_limits_of_values(value: Value, good: Any, bad: Any) -> None:
-    assert is_valid(good, value.schema)
-    assert not is_valid(bad, value.schema)
+    assert value.is_valid(good)
+    assert not value.is_valid(bad)
 
 
 def test_nested_values_have_a_limit() -> None:
     nested: Any = 0
     for _ in range(MAX_DEPTH):
         nested = [nested]
-    assert is_valid(nested, values.CONTEXT.schema)
-    assert not is_valid({"a": nested}, values.CONTEXT.schema)
+    assert values.CONTEXT.is_valid(nested)
+    assert not values.CONTEXT.is_valid({"a": nested})

@@ -43,7 +43,7 @@ def json_key(value: Value, meaning: str = "", *, default: Any = dataclasses.MISS
     """Return a field of an operation that is a key of its request."""
     if default is not None and default is not dataclasses.MISSING:
         meaning += f" Default: {json.dumps(default)}."
-    metadata = {"value": value._replace(meaning=meaning)}
+    metadata = {"value": dataclasses.replace(value, meaning=meaning)}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -66,7 +66,8 @@ class Operation:
 
     def __init_subclass__(cls, op: str, role: Role = "read", route: str = "") -> None:
         cls.op, cls.role, cls.route = op, role, route
-        made = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # fast to import
+        # frozen for mypy; at run time, that would take 10 ms of each import
+        made = dataclasses.dataclass(eq=False, repr=False)(cls)
         fields = dataclasses.fields(made)  # type: ignore[arg-type]
         cls.keys = {one.name: one.metadata["value"] for one in fields if one.metadata}
         cls.required = tuple(one.name for one in fields if one.default is dataclasses.MISSING)

@@ -380,7 +380,7 @@ class Setup:
             )
         number = isinstance(self.arms[0], int)
         if number and isinstance(name, int | np.integer) and not isinstance(name, bool):
-            new: Arm = int(name)
+            new: Arm = _int64(name)
         elif not number and isinstance(name, str) and name.strip():
             new = name.strip()
         else:
@@ -540,8 +540,18 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
                 f"{short_repr(arms)}"
             )
         count = check_integer(len(names), "the number of arms")
-        return (names if texts else tuple(int(name) for name in names)), count
+        return (names if texts else tuple(map(_int64, names))), count
     return None, check_integer(arms, "arms")
+
+
+def _int64(name: Any) -> int:
+    """Return the name of an arm as an integer that a log can hold."""
+    if not -(2**63) <= int(name) < 2**63:
+        raise InputError(
+            f"the integer {short_repr(name)} is too large for the name of an arm: use 64 bits, or "
+            "strings"
+        )
+    return int(name)
 
 
 def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
@@ -550,7 +560,7 @@ def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
         return None
     nodes = tuple(graph.nodes)
     integers = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in nodes)
-    return tuple(int(node) for node in nodes) if integers else None
+    return tuple(map(_int64, nodes)) if integers else None
 
 
 def _arm_names(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from itertools import chain, repeat
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from graphbandits.errors import InputError, nearest, short_repr
 
@@ -44,6 +46,7 @@ def timestamp(value: object, what: str) -> float:
 
 
 Schema = dict[str, Any]
+Test = Callable[[Any], bool]
 
 #: Maximum of decisions of one request. A longer answer would be hard to read in one piece.
 MAX_DECISIONS = 10_000
@@ -51,7 +54,8 @@ MAX_DECISIONS = 10_000
 MAX_DEPTH = 50
 
 
-class Value(NamedTuple):
+@dataclass(frozen=True)
+class Value:
     """Type of a value: ``text`` completes "must be ...", and ``schema`` is its JSON schema.
 
     ``meaning`` describes a key with this value.
@@ -60,6 +64,15 @@ class Value(NamedTuple):
     text: str
     schema: Schema
     meaning: str = ""
+
+    @cached_property
+    def is_valid(self) -> Test:
+        """Test whether a JSON value has the schema. A number such as 1.0 is not an integer.
+
+        >>> REWARDS.is_valid({"ann": [3, 10]}), REWARDS.is_valid({"ann": [3]})
+        (True, False)
+        """
+        return _test_of(self.schema)
 
 
 def list_of(items: Schema, **limits: Any) -> Schema:
@@ -155,7 +168,7 @@ TABLE = Value(
     any_of(_REWARDS, list_of(object_of({"type": ["string", "number"]}))),
 )
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
+_TYPES: dict[str, Any] = {
     "string": str,
     "boolean": bool,
     "integer": int,
@@ -178,34 +191,39 @@ _LIMITS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def is_valid(value: Any, schema: Schema | bool) -> bool:
-    """Return whether a JSON value has a schema, with the keywords that this module uses.
-
-    A number such as 1.0 is not an integer.
-
-    >>> is_valid({"ann": [3, 10]}, REWARDS.schema), is_valid({"ann": [3]}, REWARDS.schema)
-    (True, False)
-    """
+def _test_of(schema: Schema | bool) -> Test:
+    """Return the test of a schema, with the keywords that this module uses."""
     if isinstance(schema, bool):
-        return schema
+        return lambda _: schema
     if "anyOf" in schema:
-        return any(is_valid(value, one) for one in schema["anyOf"])
+        tests = [_test_of(one) for one in schema["anyOf"]]
+        return lambda value: any(test(value) for test in tests)
     if "type" not in schema:
-        return _is_shallow(value, MAX_DEPTH)
+        return lambda value: _is_shallow(value, MAX_DEPTH)
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if isinstance(value, bool) and "boolean" not in names:
-        return False
-    if not any(isinstance(value, _TYPES[name]) for name in names):
-        return False
-    if not all(test(value, schema[name]) for name, test in _LIMITS.items() if name in schema):
-        return False
-    if isinstance(value, dict):
-        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-        return all(is_valid(one, known.get(key, others)) for key, one in value.items())
-    if isinstance(value, list):
-        items = chain(schema.get("prefixItems", ()), repeat(schema.get("items", True)))
-        return all(map(is_valid, value, items))
-    return True
+    types, may_be_bool = tuple(_TYPES[name] for name in names), "boolean" in names
+    limits = [(_LIMITS[name], limit) for name, limit in schema.items() if name in _LIMITS]
+    first = [_test_of(one) for one in schema.get("prefixItems", ())]
+    items = _test_of(schema.get("items", True))
+    known = {key: _test_of(one) for key, one in schema.get("properties", {}).items()}
+    others = _test_of(schema.get("additionalProperties", True))
+
+    def test(value: Any) -> bool:
+        if not isinstance(value, types) or (isinstance(value, bool) and not may_be_bool):
+            return False
+        for is_within, limit in limits:
+            if not is_within(value, limit):
+                return False
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if not known.get(key, others)(one):
+                    return False
+        elif isinstance(value, list):
+            tests = chain(first, repeat(items))
+            return all(is_item(one) for one, is_item in zip(value, tests, strict=False))
+        return True
+
+    return test
 
 
 def _is_shallow(value: Any, most: int) -> bool:
@@ -233,7 +251,7 @@ def check_keys(
         if key not in given:
             raise InputError(f"{what} needs the key '{key}': {keys[key].text}")
     for key, value in given.items():
-        if not is_valid(value, keys[key].schema):
+        if not keys[key].is_valid(value):
             raise InputError(f"'{key}' must be {keys[key].text}; not {json_repr(value)}")
 
 
@@ -244,10 +262,10 @@ def body_schema(keys: Mapping[str, Value], required: tuple[str, ...]) -> Schema:
     ['id']
     """
     properties = {}
-    for key, (text, schema, meaning) in keys.items():
-        is_needed = key in required or not schema
-        form = schema if is_needed else any_of(schema, {"type": "null"})
-        properties[key] = form | {"description": meaning or text}
+    for key, value in keys.items():
+        is_needed = key in required or not value.schema
+        schema = value.schema if is_needed else any_of(value.schema, {"type": "null"})
+        properties[key] = schema | {"description": value.meaning or value.text}
     return {
         "type": "object",
         "properties": properties,
