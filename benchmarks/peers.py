@@ -20,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -491,46 +493,29 @@ def measure(peers: list[str], all_arms: Sequence[int], quick: bool) -> Reports:
             except (subprocess.CalledProcessError, OSError) as error:
                 print(f"- **{peer}**: not installed: {error}")
                 continue
-            print(f"- **{peer}**: {versions(python, peer)}", flush=True)
+            pinned = ", ".join(REQUIREMENTS.get(peer, ())).replace("==", " ")
+            print(f"- **{peer}**: {pinned or version(peer)}", flush=True)
             compile_first = peer == "graphbandits"
-            for arms, graph, row, feedback in rows_of([peer], all_arms):
-                slow = row.adapter is VowpalWabbitGraph
-                limit = 2.0 if quick else 260.0 if slow and arms == 5 else 40.0
-                task = {
-                    "row": ROWS.index(row),
-                    "neighbours": neighbours_of(arms, graph),
-                    "feedback": feedback,
-                    "worlds": worlds,
-                    "most_seconds": limit,
-                    "warm_up": not (slow and arms > 5),  # one round of it can take a minute
-                    **sizes,
-                }
-                if compile_first:
-                    in_worker(python, task)
-                    compile_first = False
-                reports[arms, graph, row, feedback] = in_worker(python, task)
+            own = [row for row in ROWS if row.peer == peer]
+            for graph, arms, row in product((False, True), all_arms, own):
+                for feedback in row.feedbacks(graph):
+                    slow = row.adapter is VowpalWabbitGraph
+                    limit = 2.0 if quick else 260.0 if slow and arms == 5 else 40.0
+                    task = {
+                        "row": ROWS.index(row),
+                        "neighbours": neighbours_of(arms, graph),
+                        "feedback": feedback,
+                        "worlds": worlds,
+                        "most_seconds": limit,
+                        "warm_up": not (slow and arms > 5),  # one round of it can take a minute
+                        **sizes,
+                    }
+                    if compile_first:
+                        in_worker(python, task)
+                        compile_first = False
+                    reports[arms, graph, row, feedback] = in_worker(python, task)
     print()
     return reports
-
-
-def rows_of(peers: list[str], all_arms: Sequence[int]) -> Iterator[tuple[int, bool, Row, str]]:
-    for graph in (False, True):
-        for arms in all_arms:
-            for row in ROWS:
-                if row.peer in peers:
-                    for feedback in row.feedbacks(graph):
-                        yield arms, graph, row, feedback
-
-
-def versions(python: Path, peer: str) -> str:
-    names = [requirement.split("==")[0] for requirement in REQUIREMENTS.get(peer, ())]
-    code = (
-        "import importlib.metadata as m, platform, sys; "
-        "print(*(f'{n} {m.version(n)},' for n in sys.argv[1:]), 'Python', "
-        "platform.python_version())"
-    )
-    command = [python, "-c", code, *(names or ["graphbandits", "numpy", "numba"])]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def print_tables(reports: Reports, all_arms: Sequence[int]) -> None:

@@ -26,7 +26,7 @@ from urllib.request import urlopen
 import numpy as np
 import uvicorn
 from agents import WARM_UP, commits, databases, experienced_agent
-from common import digits, number, print_table, seconds
+from common import digits, print_table, seconds
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -44,81 +44,71 @@ Times = tuple[dict[str, list[float]], float]
 
 
 def latency(quick: bool) -> None:
-    all_arms, all_clients = (5, 1_000), (1, 4)
     turns, share = (1, 0.3) if quick else (4, 0.5)
     rows = []
     with ExitStack() as stack:
         stores = stack.enter_context(databases())
         context = multiprocessing.get_context("spawn")
-        pool = stack.enter_context(ProcessPoolExecutor(max(all_clients), context))
-        for workers in (1,) if quick else (1, 2):
-            bare = stack.enter_context(server([__file__], workers))
-            for name, new in stores.items():
-                store = new()
-                for arms in all_arms:
-                    experienced_agent(arms, store, name=str(arms)).disconnect()
+        pool = stack.enter_context(ProcessPoolExecutor(4, context))
+        for name, new in stores.items():
+            store = new()
+            experienced_agent(5, store).disconnect()
+            for workers, all_clients in ((1, (1, 4)), (2, (4,))):
                 serve = ["-m", "graphbandits", "serve", store, "--host", HOST, "--rate", "0"]
-                with server(serve, workers) as port:
-                    work = {
-                        "commit": (commit_rows, store),
-                        "route": (call_route, bare),
-                        **{arms: (use_agent, port, arms) for arms in all_arms},
-                    }
+                with server([__file__], workers) as bare, server(serve, workers) as port:
+                    work = {commit_rows: store, call_route: bare, use_agent: port}
                     for clients in all_clients:
                         found = in_turns(pool, work, clients, turns, share)
-                        floor = found["commit", "commit"][0] + found["route", "route"][0]
-                        for arms in all_arms:
-                            p50, p99, rate = found[arms, "decide"]
-                            observe = found[arms, "observe"][0]
-                            cells = [name, number(arms), str(workers), str(clients)]
-                            cells += [*map(seconds, (p50, p99, observe)), digits(rate)]
-                            rows.append([*cells, seconds(floor), digits(p50 / floor)])
+                        (p50, p99, rate), observe = found["decide"], found["observe"][0]
+                        floor = found["commit"][0] + found["route"][0]
+                        times = map(seconds, (p50, p99, observe, floor))
+                        cells = [name, str(workers), str(clients), *times, digits(p50 / floor)]
+                        rows.append([*cells, digits(rate)])
     print_table(
-        "The service: ids-n on the graph ring",
+        "The service: ids-n on the graph ring, 5 arms",
         [
-            *("store", "arms", "workers", "clients", "decide", "p99", "observe"),
-            *("decisions/s", "floor", "decide / floor"),
+            *("store", "workers", "clients", "decide", "p99", "observe"),
+            *("floor", "decide / floor", "decisions/s"),
         ],
         rows,
-        "Median wall time from the request to the end of the answer, on the loopback interface. "
-        "workers: processes of the service. clients: processes with one connection each, which use "
-        "the same agent and alternate decide and observe. floor: the medians of a route that does "
-        "nothing and of the commit of one small row, together, with as many clients, in turns.",
+        "Median wall time of a request. workers: processes of the service. clients: processes with "
+        "one connection each, which use the same agent. floor: a route that does nothing and the "
+        "commit of one small row, with as many clients.",
     )
 
 
 def in_turns(
     pool: ProcessPoolExecutor, work: dict[Any, Any], clients: int, turns: int, share: float
-) -> dict[tuple[Any, str], tuple[float, float, float]]:
-    """Median, 99th percentile and calls per second of each call of each kind of work."""
-    times: dict[tuple[Any, str], list[float]] = defaultdict(list)
-    rates: dict[tuple[Any, str], float] = defaultdict(float)
+) -> dict[str, tuple[float, float, float]]:
+    """Median, 99th percentile and calls per second of each call."""
+    times: dict[str, list[float]] = defaultdict(list)
+    rates: dict[str, float] = defaultdict(float)
     for _ in range(turns):
-        for name, task in work.items():
-            done = [pool.submit(*task, share) for _ in range(clients)]
+        for task, target in work.items():
+            done = [pool.submit(task, target, share) for _ in range(clients)]
             for own, spent in (one.result() for one in done):
                 for call, values in own.items():
-                    times[name, call] += values
-                    rates[name, call] += len(values) / spent / turns
+                    times[call] += values
+                    rates[call] += len(values) / spent / turns
     return {
-        key: (*map(float, np.percentile(values, (50, 99))), rates[key])
-        for key, values in times.items()
+        call: (*map(float, np.percentile(values, (50, 99))), rates[call])
+        for call, values in times.items()
     }
 
 
 # Clients ------------------------------------------------------------------------------------------
 
 
-def use_agent(port: int, arms: int, share: float) -> Times:
+def use_agent(port: int, share: float) -> Times:
     """Ask for a decision and report its outcomes, for so many seconds."""
     rng = random.Random()
     with closing(HTTPConnection(HOST, port)) as connection:
 
         def step() -> dict[str, float]:
-            decide, answer = post(connection, f"/agents/{arms}/decisions", {})
+            decide, answer = post(connection, "/agents/default/decisions", {})
             (made,) = answer["decisions"]
             outcomes = {made["id"]: {arm: rng.randint(0, 1) for arm in made["reveals"]}}
-            observe, _ = post(connection, f"/agents/{arms}/outcomes", {"outcomes": outcomes})
+            observe, _ = post(connection, "/agents/default/outcomes", {"outcomes": outcomes})
             return {"decide": decide, "observe": observe}
 
         return times_of(step, share)

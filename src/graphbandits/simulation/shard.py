@@ -670,8 +670,7 @@ class Shard:
     def from_parquet(cls, data: bytes, trajectories: bool = True) -> tuple[Shard, dict[str, Any]]:
         """Read the bytes that :meth:`to_parquet` returned.
 
-        Other bytes raise an exception of any type; :meth:`graphbandits.store.Store.read` converts
-        it.
+        Other bytes raise an exception of any type; ``Directory.read`` converts it.
 
         Parameters
         ----------

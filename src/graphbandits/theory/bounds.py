@@ -336,7 +336,7 @@ def general_bound(
     ----------
     sums
         Sum of Psi_s over s <= t after each of the rounds. With one row per trial, the mean is used
-        and the bound has a standard error. :class:`graphbandits.results.Moments` has both.
+        and the bound has a standard error. :class:`graphbandits.simulation.statistics.Moments` has both.
     entropy
         Entropy H of the best arm under the prior, in nats.
     rounds
