@@ -19,7 +19,13 @@ VALUES: dict[str, Value] = {
     **{name: value for name, value in vars(values).items() if isinstance(value, Value)},
     **{f"new agent: {key}": value for key, value in SETTINGS.items() if key != "name"},
 }
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
 JSON = st.recursive(
     SCALARS | st.just("ann"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

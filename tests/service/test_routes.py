@@ -1199,7 +1199,7 @@ def test_faults_have_a_number_and_no_details(
         numbers.add(found[1])
         assert "secret of" in caplog.text
         assert f"internal error {found[1]} in process {found[2]}" in caplog.text
-    assert len(numbers) == len(NEEDED) - 4
+    assert len(numbers) == len(NEEDED) - 3
 
 
 def test_faults_outside_of_the_threads_have_no_details(

@@ -1,4 +1,4 @@
-"""Times that people give: dates, their texts, or seconds since 1970."""
+"""Types of values in JSON requests: one table for error messages, checks and OpenAPI schemas."""
 
 from __future__ import annotations
 
