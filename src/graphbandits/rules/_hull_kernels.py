@@ -211,17 +211,6 @@ def sort_many(delta: Floats, gain: Floats) -> Ints:
 
     Few arms are sorted where they are used. A separate kernel for many arms is compiled only if it
     is needed.
-
-    Parameters
-    ----------
-    delta, gain : ndarray of shape (B, K)
-        Expected regret and information gain of each arm.
-
-    Returns
-    -------
-    ndarray of shape (B, K + 1)
-        The sorted candidates of each trial; their number is in the last column. For few arms the
-        array has no rows.
     """
     trials, arms = delta.shape
     if arms <= FEW:

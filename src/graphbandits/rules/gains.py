@@ -81,36 +81,6 @@ def joint_gain(
     With the best arm A* and the outcomes Y_N of the observed arms N, g_i = sum over N of
     P(N observed | i played) I(A*; Y_N). It is at least (G h)_i, because arms are independent. Liu,
     Buccapatnam and Shroff (2018), Proposition 1.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        A posterior with a method ``information``, such as :class:`BetaBernoulli`.
-    state : dict of str to ndarray
-        State of the posterior.
-    graph : Feedback
-        The graph of one round.
-    accuracy : {"simulation", "strict"}, optional
-        Accuracy setting, if different from that of the posterior.
-
-    Returns
-    -------
-    ndarray of shape (B, K)
-        The gains in nats.
-
-    Raises
-    ------
-    InputError
-        If the graph does not fit, or there are too many joint outcomes.
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
-    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
-    >>> joint_gain(posterior, state, star), star.gain(posterior.beliefs(state).h)
-    (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
     """
     able: Any = posterior
     trials = check_shapes(posterior, state, graph)
@@ -172,15 +142,7 @@ AT_ONCE = 200_000
 
 @dataclass(frozen=True, eq=False)
 class SampledGain:
-    """Estimate of the joint information gain, with standard errors.
-
-    Parameters
-    ----------
-    value : ndarray of shape (B, K)
-        The estimates in nats.
-    standard_error : ndarray of shape (B, K)
-        Their standard errors.
-    """
+    """Estimate of the joint information gain, with standard errors."""
 
     value: Floats
     standard_error: Floats
@@ -195,36 +157,6 @@ def sampled_gain(
     from the posterior, of the observed arms and of their outcomes. The mean is unbiased. The arms
     of a trial share theta and outcomes, so their errors are correlated. Rare outcomes that no
     sample contains affect neither number: an estimate of 0 can have a standard error of 0.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        The posterior.
-    state : dict of str to ndarray
-        Its state.
-    graph : Feedback
-        The graph of one round.
-    samples : int
-        Number of samples per trial, at least 2.
-    seed : int
-        Seed of the random draws. Sample s of trial t does not depend on other samples or trials.
-
-    Returns
-    -------
-    SampledGain
-        Estimates and standard errors.
-
-    Examples
-    --------
-    >>> from graphbandits.rules.gains import joint_gain
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
-    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
-    >>> found = sampled_gain(posterior, state, star, samples=2000, seed=1)
-    >>> exact = joint_gain(posterior, state, star)
-    >>> bool((abs(found.value - exact) < 4.0 * found.standard_error).all())
-    True
     """
     if check_integer(samples, "samples") < 2:
         raise InputError("samples must be at least 2 for a standard error, not 1")

@@ -336,7 +336,8 @@ def general_bound(
     ----------
     sums
         Sum of Psi_s over s <= t after each of the rounds. With one row per trial, the mean is used
-        and the bound has a standard error. :class:`graphbandits.simulation.statistics.Moments` has both.
+        and the bound has a standard error.
+        :class:`graphbandits.simulation.statistics.Moments` has both.
     entropy
         Entropy H of the best arm under the prior, in nats.
     rounds
@@ -671,26 +672,6 @@ def reward_scale(posterior: Posterior) -> float:
     The factor is 2 sigma, for rewards that are sigma-sub-Gaussian given the past: high - low for
     rewards in [low, high] (Hoeffding's lemma), and twice the attribute ``sub_gaussian`` of the
     posterior otherwise. Bounds on the information ratio are multiplied by its square.
-
-    Parameters
-    ----------
-    posterior
-        Posterior.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If the rewards are neither bounded nor have a sub-Gaussian constant.
-
-    Examples
-    --------
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> reward_scale(BetaBernoulli.of(2))
-    1.0
     """
     if reason := why_unsupported(posterior):
         raise InputError(f"no regret bounds: {reason}")
