@@ -76,7 +76,7 @@ class Stream:
         return self._filled(_rng_kernels.fill_beta, a, b)
 
     def beta_logit(self, a: Floats, b: Floats) -> Floats:
-        """Return log(theta / (1 - theta)) of the draws of :meth:`beta`, exact if theta rounds to 1."""
+        """Return the logits of the draws of :meth:`beta`, exact if theta rounds to 1."""
         return self._filled(_rng_kernels.fill_beta_logit, a, b)
 
     def _filled(self, fill: Callable[..., None], a: Floats, b: Floats) -> Floats:

@@ -361,7 +361,7 @@ class _Visitors:
 
 
 def has_display() -> bool:
-    """Return whether a browser can be opened: not in continuous integration, nor without a display."""
+    """Return whether a browser can be opened: there is a display, and no CI."""
     if os.environ.get("CI"):
         return False
     if sys.platform in ("win32", "darwin"):

@@ -100,7 +100,7 @@ class Answers:
 
     @classmethod
     def of(cls, delay: object = 0, answer_rate: object = 1.0) -> Answers | None:
-        """Return the answers of a simulation, checked; None if all arrive in the round of the play."""
+        """Return the checked answers; None if all arrive in the round of the play."""
         low, high = check_delay(delay)
         answers = cls(low, high, check_answer_rate(answer_rate))
         return None if answers == cls() else answers
