@@ -29,12 +29,7 @@ MOST_WORK = 100_000_000
 
 
 def check_joint(posterior: Posterior, process: Process) -> None:
-    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph.
-
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> check_joint(BetaBernoulli.of(14), as_process("random(r=0.25)", 14))  # 3^14 outcomes
-    """
+    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph."""
     check_outcomes(posterior, most_outcomes(process))
 
 
@@ -92,26 +87,11 @@ def joint_gain(
 
 
 def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
-    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row.
+    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row of (B, K) arrays.
 
-    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
+    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t. It is
+    infinite if the expected gain is zero; NaN if the expected regret is zero too.
 
-    Parameters
-    ----------
-    pi : ndarray of shape (B, K)
-        The distribution of the play.
-    delta : ndarray of shape (B, K)
-        Expected regret of playing each arm.
-    gain : ndarray of shape (B, K)
-        Information gain of playing each arm.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        The ratios. Infinite if the expected gain is zero; NaN if the expected regret is zero too.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> pi, delta = np.array([[0.5, 0.5]]), np.array([[0.1, 0.3]])
     >>> information_ratio(pi, delta, np.array([[0.1, 0.3]]))
@@ -154,9 +134,9 @@ def sampled_gain(
     """Estimate the joint information gain of playing each arm by sampling.
 
     g_i = E KL(alpha after the observations of playing i || alpha now). A sample is a draw of theta
-    from the posterior, of the observed arms and of their outcomes. The mean is unbiased. The arms
-    of a trial share theta and outcomes, so their errors are correlated. Rare outcomes that no
-    sample contains affect neither number: an estimate of 0 can have a standard error of 0.
+    from the posterior, of the observed arms and of their outcomes. The mean is unbiased; the errors
+    of the arms of a trial are correlated. If no sample contains a rare outcome, an estimate of 0
+    can have a standard error of 0.
     """
     if check_integer(samples, "samples") < 2:
         raise InputError("samples must be at least 2 for a standard error, not 1")
@@ -175,7 +155,6 @@ def sampled_gain(
 def _divergences(
     posterior: Posterior, state: State, chance: Floats, keys: Keys, trial: int
 ) -> Floats:
-    """Compute the KL divergence of each sample and arm played, (samples, K)."""
     arms = posterior.arms
     now = posterior.beliefs(state).alpha
     found = np.empty((keys.trials, arms))
@@ -195,7 +174,7 @@ def _divergences(
 
 
 def _divergence(alpha: Floats, now: Floats) -> Floats:
-    """Compute the KL divergence of each row from ``now``, as a sum of non-negative terms."""
+    # a sum of non-negative terms
     can = now > 0.0  # an arm that cannot be best contributes nothing
     u = np.where(can, alpha / np.where(can, now, 1.0) - 1.0, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
