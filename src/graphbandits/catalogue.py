@@ -419,25 +419,7 @@ HORIZON = 1000
 
 @dataclass(frozen=True, eq=False)
 class GraphDescription:
-    """A graph with its shape, its graph numbers and the regret bounds.
-
-    Parameters
-    ----------
-    text
-        Name of the graph.
-    process
-        The graph process.
-    feedback
-        The graph in the first round.
-    numbers
-        Clique cover, independence and domination numbers; None if edges have probabilities.
-    horizon
-        Number of rounds of the bounds.
-    time_limit
-        Time limit of the search for each number, in seconds.
-    files
-        Figures that were written.
-    """
+    """A graph with its shape, its graph numbers and the regret bounds."""
 
     text: str
     process: Process
@@ -531,18 +513,7 @@ class GraphDescription:
         }
 
     def draw(self, path: str | Path) -> tuple[Path, ...]:
-        """Draw the graph with the cliques of its cover coloured.
-
-        Parameters
-        ----------
-        path
-            A .png, .svg or .pdf file.
-
-        Returns
-        -------
-        tuple of Path
-            The files that were written.
-        """
+        """Draw the graph with the cliques of its cover coloured."""
         from graphbandits.plots import graph_figure, save_figure
         from graphbandits.plots.style import one_line
 

@@ -28,23 +28,7 @@ from graphbandits.registry import PACKAGES, registered, registered_by, replace_r
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plug-in file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    names : dict of str to tuple of str
-        The registered names, by kind.
-    source : str
-        The sha256 of the text.
-    text : bytes
-        The text of the file when it was loaded.
-    code : frozenset of str
-        The file, the modules that loading it adds, and the packages that these import.
-    looks_up : bool
-        Whether it may use other plug-ins by their names.
-    """
+    """A loaded plug-in file."""
 
     path: Path
     names: dict[str, tuple[str, ...]]
@@ -154,13 +138,7 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def unload_plugin(path: str | Path) -> None:
-    """Remove a loaded file and its registrations.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    """
+    """Remove a loaded file and its registrations."""
     name = _module_name(Path(path).resolve())
     replace_registrations(name, {})
     sys.modules.pop(name, None)

@@ -34,22 +34,7 @@ def stream_key(seed: int, purpose: str) -> np.uint64:
 
 @dataclass(frozen=True)
 class Keys:
-    """The trials of a block: ``first_trial``, ..., ``first_trial + trials - 1`` of a seed.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the random draws.
-    first_trial : int
-        Number of the first trial of the block.
-    trials : int
-        Number of trials B.
-
-    Examples
-    --------
-    >>> Keys(seed=1, first_trial=7, trials=2).trial_numbers
-    array([7, 8])
-    """
+    """The trials of a block: ``first_trial``, ..., ``first_trial + trials - 1`` of a seed."""
 
     seed: int
     first_trial: int = 0
@@ -68,98 +53,30 @@ class Keys:
         return np.arange(self.first_trial, self.first_trial + self.trials)
 
     def key(self, purpose: str) -> np.uint64:
-        """Return the Philox key of a purpose.
-
-        Parameters
-        ----------
-        purpose : str
-            Name of the stream.
-
-        Returns
-        -------
-        numpy.uint64
-            The key.
-        """
+        """Return the Philox key of a purpose."""
         return stream_key(self.seed, purpose)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Random numbers of one round for one purpose; repeated calls return the same numbers.
-
-    Parameters
-    ----------
-    keys : Keys
-        The trials of the block.
-    t : int
-        The round.
-    purpose : str
-        Name of the stream.
-
-    Examples
-    --------
-    >>> block = Stream(Keys(seed=1, first_trial=0, trials=3), t=5, purpose="example").uniform(2)
-    >>> alone = Stream(Keys(seed=1, first_trial=2, trials=1), t=5, purpose="example").uniform(2)
-    >>> bool((block[2] == alone[0]).all())
-    True
-    """
+    """Random numbers of one round for one purpose; repeated calls return the same numbers."""
 
     keys: Keys
     t: int
     purpose: str
 
     def uniform(self, count: int) -> Floats:
-        """Draw uniform numbers in [0, 1).
-
-        Parameters
-        ----------
-        count : int
-            Number of draws per trial.
-
-        Returns
-        -------
-        ndarray of shape (B, count)
-            The draws.
-        """
+        """Draw uniform numbers in [0, 1)."""
         out = np.empty((self.keys.trials, count))
         _rng_kernels.fill_uniform(self.keys.key(self.purpose), self.keys.first_trial, self.t, out)
         return out
 
     def beta(self, a: Floats, b: Floats) -> Floats:
-        """Draw from Beta(a, b).
-
-        Parameters
-        ----------
-        a, b : ndarray of shape (B, K)
-            The parameters, finite and above 0.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
+        """Draw from Beta(a, b)."""
         return self._filled(_rng_kernels.fill_beta, a, b)
 
     def beta_logit(self, a: Floats, b: Floats) -> Floats:
-        """Return log(theta / (1 - theta)) of the draws of :meth:`beta`, exact if theta rounds to 1.
-
-        Parameters
-        ----------
-        a, b : ndarray of shape (B, K)
-            The parameters, finite and above 0.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The logits.
-
-        Examples
-        --------
-        >>> stream = Stream(Keys(seed=1), t=1, purpose="example")
-        >>> a, b = np.array([[1.0, 1.0]]), np.array([[1e-3, 2e-3]])
-        >>> stream.beta(a, b), stream.beta_logit(a, b).round(1)
-        (array([[1., 1.]]), array([[307.4, 279.9]]))
-        """
+        """Return the logits of the draws of :meth:`beta`, exact if theta rounds to 1."""
         return self._filled(_rng_kernels.fill_beta_logit, a, b)
 
     def _filled(self, fill: Callable[..., None], a: Floats, b: Floats) -> Floats:
@@ -177,22 +94,7 @@ class Stream:
 
 
 def draw_actions(pi: Floats, keys: Keys, t: int) -> Ints:
-    """Draw one arm per trial from the rows of ``pi``.
-
-    Parameters
-    ----------
-    pi : ndarray of shape (B, K)
-        The distribution of each trial.
-    keys : Keys
-        The trials of the block.
-    t : int
-        The round.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        The arms.
-    """
+    """Draw one arm per trial from the rows of ``pi``."""
     actions = np.empty(len(pi), np.int64)
     _rng_kernels.fill_actions(keys.key("action"), keys.first_trial, t, pi, actions)
     return actions

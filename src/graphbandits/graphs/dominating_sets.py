@@ -156,22 +156,6 @@ def dominating_set(graph: Feedback) -> NDArray[np.bool_]:
     """Return a small set of arms that reveal every arm, by the greedy algorithm.
 
     Each arm is in the set, or an arm of the set reveals it with a probability of at least 1/2.
-
-    Parameters
-    ----------
-    graph : Feedback
-        Feedback graph of a round.
-
-    Returns
-    -------
-    ndarray of bool
-        Whether each arm is in the set; one row for all trials (1, K), or one per trial (B, K).
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> dominating_set(as_process("star", arms=4).feedback)
-    array([[ True, False, False, False]])
     """
     return cached_by_graph(_GREEDY, graph, _greedy_sets)
 

@@ -273,12 +273,7 @@ class EdgesText:
 
     @classmethod
     def examples(cls) -> list[EdgesText]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of EdgesText
-        """
+        """Return the instances used by the contract tests."""
         return [cls("1-2 2-3"), cls("1>2 3>1 5"), cls("1>2:0.5 2>1:0.25 2-3:0.1 4")]
 
     def __post_init__(self) -> None:

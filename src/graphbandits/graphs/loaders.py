@@ -182,12 +182,7 @@ class File:
 
     @classmethod
     def examples(cls) -> list[File]:
-        """Return the instances used by the contract tests: a small file of the package.
-
-        Returns
-        -------
-        list of File
-        """
+        """Return the instances used by the contract tests: a small file of the package."""
         return [cls(str(Path(__file__).parent / "friends.csv"))]
 
     def __post_init__(self) -> None:
@@ -195,17 +190,7 @@ class File:
             check_bool(self.directed, "file: directed")
 
     def process(self, arms: int | None) -> Process:
-        """Read the file.
-
-        Parameters
-        ----------
-        arms
-            Ignored: the file determines the number of arms.
-
-        Returns
-        -------
-        Process
-        """
+        """Read the file."""
         return load_graph(**vars(self))
 
 

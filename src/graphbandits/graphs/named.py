@@ -26,17 +26,7 @@ class Recipe(Protocol):
     """Protocol of named graphs: parameters from which a process is built for K arms."""
 
     def process(self, arms: int | None) -> Process:
-        """Build the graph process.
-
-        Parameters
-        ----------
-        arms
-            Number of arms, or None for the default. Graphs with a fixed number of arms ignore it.
-
-        Returns
-        -------
-        Process
-        """
+        """Build the graph process."""
 
 
 def build_process(recipe: Recipe, arms: int | None) -> Process:
@@ -113,12 +103,7 @@ class Star:
 
     @classmethod
     def examples(cls) -> list[Star]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of Star
-        """
+        """Return the instances used by the contract tests."""
         return [cls(direction) for direction in ("both", "out", "in")]
 
     def __post_init__(self) -> None:
@@ -195,12 +180,7 @@ class Cliques:
 
     @classmethod
     def examples(cls) -> list[Cliques]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of Cliques
-        """
+        """Return the instances used by the contract tests."""
         return [cls(size=1), cls(size=4)]
 
     def __post_init__(self) -> None:
@@ -231,12 +211,7 @@ class Grid:
 
     @classmethod
     def examples(cls) -> list[Grid]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of Grid
-        """
+        """Return the instances used by the contract tests."""
         return [cls(columns=2), cls(columns=3)]
 
     def __post_init__(self) -> None:
@@ -292,12 +267,7 @@ class Random:
 
     @classmethod
     def examples(cls) -> list[Random]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of Random
-        """
+        """Return the instances used by the contract tests."""
         rates = (0.0, 0.3, 1.0, (0.1, 0.9))
         drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, graph_known="never")
         return [*(cls(r=r) for r in rates), *drawn]
@@ -341,12 +311,7 @@ class Revealed:
 
     @classmethod
     def examples(cls) -> list[Revealed]:
-        """Return the instances used by the contract tests.
-
-        Returns
-        -------
-        list of Revealed
-        """
+        """Return the instances used by the contract tests."""
         return [
             cls(),
             cls(0.6, directed=True, graph_known="after"),

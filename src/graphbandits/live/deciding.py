@@ -359,24 +359,7 @@ GAIN = {
 def explain(
     state: AgentState, made: Sequence[Entry], get: Callable[[str], bytes], most: int
 ) -> Explanation:
-    """Return the explanation of the last of some decisions of one request.
-
-    Parameters
-    ----------
-    state : AgentState
-        State before these decisions.
-    made : sequence of Entry
-        Entries of the decisions of the request, up to the one that is explained.
-    get : callable
-        Returns an object of the journal.
-    most : int
-        Number of arms to list.
-
-    Returns
-    -------
-    Explanation
-        The explanation.
-    """
+    """Return the explanation of the last of some decisions of one request."""
     setup, entry = state.setup, made[-1]
     arrays, view = view_of(state, made, get)
     opened = state.opened(entry, get)

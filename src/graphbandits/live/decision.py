@@ -165,30 +165,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ExplainedArm:
-    """Statistics of an arm at a decision.
-
-    Parameters
-    ----------
-    arm : str or int
-        Its name.
-    probability : float or None
-        Probability with which it was drawn; None if the policy draws the arm itself.
-    exploration : float or None
-        Part of this probability that is due to the exploration floor; None without a floor.
-    alpha, delta, h, gain, mean : float or None
-        Probability that it is the best of the arms that could be played, expected regret,
-        information of its outcome, gain that the policy uses, and expected mean; None if the policy
-        has no posterior.
-    index : float or None
-        Index of an index policy; None if the policy has none, or if the arm was never observed.
-    state : dict
-        State of the policy for this arm: posterior parameters, or counts, totals or losses.
-    reveals : dict
-        Arms that may be observed if it is played, with their probabilities: the arm itself, and up
-        to ten others.
-    reveals_more : int
-        Number of further arms that may be observed.
-    """
+    """Statistics of an arm at a decision."""
 
     arm: Arm
     probability: float | None
@@ -211,23 +188,7 @@ class ExplainedArm:
 
 @dataclass(frozen=True, eq=False)
 class FrontierPoints:
-    """Gain and expected regret of all arms that could be played, for a figure.
-
-    Parameters
-    ----------
-    arms : tuple of str or int
-        Their names.
-    gain, delta : list of float
-        Coordinates.
-    pi : list of float or None
-        Recorded probabilities.
-    exploration : list of float or None
-        Part of each probability that is due to the exploration floor; None without a floor.
-    hull : list of int
-        Vertices of the lower right hull, by increasing expected regret.
-    played : int
-        Number of the played arm.
-    """
+    """Gain and expected regret of all arms that could be played, for a figure."""
 
     arms: tuple[Arm, ...]
     gain: list[float]

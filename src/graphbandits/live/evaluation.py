@@ -51,25 +51,7 @@ LARGEST_BET = 0.9
 
 @dataclass
 class RunningMean:
-    """Mean of all outcomes of each arm that were seen in earlier decisions.
-
-    Parameters
-    ----------
-    arms : int
-        Number of arms.
-    start : float
-        Value of the model before the first outcome.
-
-    Examples
-    --------
-    >>> mean = RunningMean(2, start=0.5)
-    >>> seen = np.array([[True, False], [True, False], [False, True]])
-    >>> reward = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    >>> mean.before(seen, reward, np.ones((3, 2)))  # the arm 1 starts with the mean of all
-    array([[0.5, 0.5],
-           [1. , 1. ],
-           [0.5, 0.5]])
-    """
+    """Mean of all outcomes of each arm that were seen in earlier decisions."""
 
     arms: int
     start: float
@@ -160,25 +142,6 @@ def lower_bound(psi: Floats, least: Floats, most: float, alpha: float) -> float:
     exp(lambda (psi_t - v_t) - (-log(1 - lambda b_t) - lambda b_t) (psi_t - e_t)^2 / b_t^2)
     has an expectation of at most 1, and so has a fixed mixture over lambda. It exceeds 1 / alpha
     with probability alpha at most.
-
-    Parameters
-    ----------
-    psi, least : ndarray
-        Terms and their smallest possible values.
-    most : float
-        Bound of -least, fixed in advance.
-    alpha : float
-        Probability of an error.
-
-    Returns
-    -------
-    float
-        The bound, in [0, 1].
-
-    Examples
-    --------
-    >>> 0.4 < lower_bound(np.tile([0.0, 1.0], 500), np.zeros(1000), 1.0, 0.025) < 0.5
-    True
     """
     count = len(psi)
     past = np.concatenate([[0.0], np.cumsum(psi)[:-1]])
@@ -208,17 +171,7 @@ def lower_bound(psi: Floats, least: Floats, most: float, alpha: float) -> float:
 
 
 class Follower:
-    """Policy that starts from its prior and follows the decisions of a log in their order.
-
-    Parameters
-    ----------
-    log : DecisionLog
-        The log.
-    policy : Policy
-        The policy.
-    posterior, prior, horizon
-        As in :class:`graphbandits.Agent`. The default is those of the log.
-    """
+    """Policy that starts from its prior and follows the decisions of a log in their order."""
 
     def __init__(
         self,

@@ -41,20 +41,7 @@ from graphbandits.registry import name_of
 
 
 class NaturalFamily:
-    """A conjugate family in natural parameters. :func:`natural_family` returns that of a prior.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        The prior of K arms.
-
-    Attributes
-    ----------
-    prior : ndarray of shape (K, d)
-        Natural parameters of the prior.
-    weak : ndarray of shape (K, d)
-        Those of a prior with the same means that is not stronger than the default of the family.
-    """
+    """A conjugate family in natural parameters. :func:`natural_family` returns that of a prior."""
 
     prior: Floats
     weak: Floats
@@ -254,26 +241,7 @@ RECENT = 20
 
 @dataclass(frozen=True)
 class ArmEvidence:
-    """Evidence against the posterior of one arm, or of all arms together.
-
-    Parameters
-    ----------
-    arm : int or None
-        Number of the arm; None for all arms together.
-    outcomes : int
-        Number of reported outcomes.
-    highest, now : float
-        Highest and current logarithm of the likelihood ratio.
-    threshold : float
-        Logarithm of the ratio at which this evidence alone suffices for a warning. It is higher
-        than that of the average ratio, of which this ratio is a part.
-    kept : float
-        Factor of the best alternative at the highest ratio; 1 if it is a weaker prior.
-    posterior_mean, recent_mean : float
-        Current mean of the posterior, and mean of the last 20 outcomes of the arm, or of all if
-        there are fewer. Of several outcomes that were reported as one, all count. NaN for all arms
-        together.
-    """
+    """Evidence against the posterior of one arm, or of all arms together."""
 
     arm: int | None
     outcomes: int
@@ -291,24 +259,7 @@ class ArmEvidence:
 
 
 class SequentialTest:
-    """Likelihood ratios of alternatives and the posterior, outcome by outcome.
-
-    Parameters
-    ----------
-    family : NaturalFamily
-        The prior.
-    start : ndarray of shape (K, d), optional
-        Natural parameters of the posterior at the start of the test; by default the prior.
-
-    Examples
-    --------
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> from graphbandits.live.evidence import natural_family
-    >>> test = SequentialTest(natural_family(BetaBernoulli.of(arms=2, a=90, b=10)))
-    >>> test.add(np.zeros(8, np.int64), np.zeros(8), np.ones(8), np.arange(8.0))
-    >>> [(one.arm, one.suffices) for one in test.arms(level=0.01)]
-    [(0, True)]
-    """
+    """Likelihood ratios of alternatives and the posterior, outcome by outcome."""
 
     def __init__(self, family: NaturalFamily, start: Floats | None = None) -> None:
         self.family = family
@@ -340,19 +291,7 @@ class SequentialTest:
         return int(self._count[0])
 
     def add(self, arm: Ints, reward: Floats, weight: Floats, time: Floats) -> None:
-        """Add reported outcomes, in their order.
-
-        Parameters
-        ----------
-        arm : ndarray of int
-            Numbers of the arms.
-        reward : ndarray of float
-            Rewards; the average for an outcome of a weight other than 1.
-        weight : ndarray of float
-            Number of outcomes of each report.
-        time : ndarray of float
-            Time of each report.
-        """
+        """Add reported outcomes, in their order."""
         if self.failed or not len(arm):
             return
         self._add_rows(arm)
@@ -435,13 +374,7 @@ class SequentialTest:
         return float(np.average(reward[used], weights=weight[used]))
 
     def add_arm(self, family: NaturalFamily) -> None:
-        """Add an arm: it takes its share of what the arms have now, so that the total is kept.
-
-        Parameters
-        ----------
-        family : NaturalFamily
-            The prior of all arms; the last one is new.
-        """
+        """Add an arm: it takes its share of what the arms have now, so that the total is kept."""
         arms = len(self._row)
         held = self._share.copy()
         held[self._arm[1:]] += self._evidence[1:]
@@ -453,23 +386,11 @@ class SequentialTest:
         self.family = family
 
     def highest(self) -> float:
-        """Return the logarithm of the highest average ratio so far.
-
-        Returns
-        -------
-        float
-            The logarithm; at least 0.
-        """
+        """Return the logarithm of the highest average ratio so far."""
         return math.log(self._total[1])
 
     def now(self) -> float:
-        """Return the logarithm of the current average ratio.
-
-        Returns
-        -------
-        float
-            The logarithm.
-        """
+        """Return the logarithm of the current average ratio."""
         held = self._share.copy()
         held[self._arm[1:]] += self._evidence[1:]
         return float(
@@ -477,52 +398,17 @@ class SequentialTest:
         )
 
     def together(self, level: float) -> ArmEvidence:
-        """Return the evidence of all arms together.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-
-        Returns
-        -------
-        ArmEvidence
-            The evidence.
-        """
+        """Return the evidence of all arms together."""
         return self._row_evidence(0, math.log(TOGETHER), level)
 
     def arms(self, level: float, most: int = 10) -> list[ArmEvidence]:
-        """Return the arms with the highest evidence against their posteriors.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-        most : int, default=10
-            Number of arms.
-
-        Returns
-        -------
-        list of ArmEvidence
-            The arms that have outcomes, the highest evidence first.
-        """
+        """Return the arms with the highest evidence against their posteriors."""
         held = self._share[self._arm[1:]] + self._highest[1:]
         order = np.argsort(-held, kind="stable")[:most] + 1
         return [self._row_evidence(k, self._share[self._arm[k]], level) for k in order.tolist()]
 
     def sufficient(self, level: float) -> int:
-        """Count the arms whose evidence alone reaches the threshold of the test.
-
-        Parameters
-        ----------
-        level : float
-            Level of the test.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """Count the arms whose evidence alone reaches the threshold of the test."""
         held = self._share[self._arm[1:]] + self._highest[1:]
         return int((held >= -math.log(level)).sum())
 
@@ -559,17 +445,7 @@ MISSING = (
 
 
 class HealthRecord:
-    """What a report of the health needs from the journal: entries are added in their order.
-
-    Parameters
-    ----------
-    state : AgentState
-        State before the first entry, which the record changes. What its policy has learned is the
-        prior of the test.
-    first : int, default=0
-        Number of the first entry of the journal, if it is stored: when older entries are removed,
-        the record is not valid any more.
-    """
+    """What a report of the health needs from the journal: entries are added in their order."""
 
     def __init__(self, state: AgentState, first: int = 0) -> None:
         self._state, self.first = state, first

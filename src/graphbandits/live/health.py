@@ -16,27 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArmTest:
-    """Evidence of the outcomes of one arm against its posterior.
-
-    Parameters
-    ----------
-    arm : str or int
-        The arm.
-    outcomes : int
-        Number of reported outcomes.
-    highest_ratio, ratio : float
-        Highest and current ratio of the likelihoods of its outcomes: under alternatives, and as
-        the posterior predicts them.
-    threshold : float
-        Ratio at which this arm alone suffices for a warning. It is higher than 1 / level, because
-        the ratios are averaged: that of all arms together counts one half, and the arms share the
-        other half.
-    contradicts : bool
-        Whether the highest ratio has reached the threshold.
-    posterior_mean, recent_mean : float
-        Mean of the posterior, and mean of the last 20 outcomes of the arm, or of all if there are
-        fewer. Of several outcomes that were reported as one, all count.
-    """
+    """Evidence of the outcomes of one arm against its posterior."""
 
     arm: Arm
     outcomes: int
@@ -50,23 +30,7 @@ class ArmTest:
 
 @dataclass(frozen=True)
 class PosteriorTest:
-    """Sequential test that outcomes contradict the posterior.
-
-    Parameters
-    ----------
-    outcomes : int
-        Number of reported outcomes in the test.
-    highest_ratio, ratio : float
-        Highest and current average ratio of likelihoods of the outcomes.
-    highest_time : datetime or None
-        Time of the outcome with the highest ratio (UTC); None if the ratio was never above 1.
-    threshold : float
-        1 / level: the ratio at which the outcomes contradict the posterior.
-    contradicts : bool
-        Whether the highest ratio has reached the threshold.
-    arms : tuple of ArmTest
-        The arms with the highest ratios, at most ten.
-    """
+    """Sequential test that outcomes contradict the posterior."""
 
     outcomes: int
     highest_ratio: float
@@ -79,21 +43,7 @@ class PosteriorTest:
 
 @dataclass(frozen=True)
 class ArmAnswers:
-    """Answers of one arm.
-
-    Parameters
-    ----------
-    arm : str or int
-        The arm.
-    revealed : float
-        Expected number of outcomes that closed decisions have revealed.
-    received : int
-        Number of outcomes of these decisions.
-    share : float
-        ``received / revealed``.
-    low : bool
-        Whether the share is significantly lower than that of the other arms.
-    """
+    """Answers of one arm."""
 
     arm: Arm
     revealed: float

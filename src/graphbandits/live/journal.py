@@ -12,23 +12,7 @@ from graphbandits.errors import InputError, StoreError
 
 
 class Entry(NamedTuple):
-    """One event in the life of an agent.
-
-    Parameters
-    ----------
-    number : int
-        Number of the entry, from 1, without gaps.
-    time : float
-        Time in seconds since 1970 (UTC).
-    kind : str
-        Kind of the event, such as "decide" or "observe".
-    decision : int or None
-        Number of the decision that the event belongs to.
-    body : dict
-        What happened, as JSON values.
-    data : bytes or None
-        Arrays of the event.
-    """
+    """One event in the life of an agent."""
 
     number: int
     time: float
@@ -39,15 +23,7 @@ class Entry(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """State of an agent after an entry.
-
-    Parameters
-    ----------
-    number : int
-        Number of the last entry that the state includes.
-    data : bytes
-        The state.
-    """
+    """State of an agent after an entry."""
 
     number: int
     data: bytes
@@ -58,15 +34,7 @@ REQUEST_LIFETIME = 7 * 86400.0
 
 
 class StoredRequest(NamedTuple):
-    """A request that was carried out, kept under a key of its caller.
-
-    Parameters
-    ----------
-    content : str
-        Hash of its arguments.
-    first, decisions : int
-        Number of its first decision, and how many there are.
-    """
+    """A request that was carried out, kept under a key of its caller."""
 
     content: str
     first: int
@@ -80,163 +48,46 @@ class Journal(Protocol):
     """
 
     def write(self) -> AbstractContextManager[int]:
-        """Start a transaction that excludes other writers of this agent.
-
-        Returns
-        -------
-        context manager
-            Yields the number of the last entry. The end of the block commits: after it, the
-            entries survive a crash of the process and of the machine. An exception in the block
-            discards everything that was written in it.
-        """
+        """Start a transaction that excludes other writers of this agent."""
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Append entries, inside of :meth:`write`.
-
-        Parameters
-        ----------
-        entries : sequence of Entry
-            Entries whose numbers follow the last one.
-        """
+        """Append entries, inside of :meth:`write`."""
 
     def last(self) -> int:
-        """Return the number of the last entry, without a lock.
-
-        Returns
-        -------
-        int
-            The number.
-        """
+        """Return the number of the last entry, without a lock."""
 
     def first(self) -> int:
-        """Return the number of the first entry that has not been removed by :meth:`forget`.
-
-        Returns
-        -------
-        int
-            The number; that of the next entry if there is none.
-        """
+        """Return the number of the first entry that has not been removed by :meth:`forget`."""
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Iterate over the entries in their order.
-
-        Parameters
-        ----------
-        after : int, default=0
-            Number of the entry before the first one that is returned.
-
-        Returns
-        -------
-        iterator of Entry
-            The entries.
-        """
+        """Iterate over the entries in their order."""
 
     def of_decision(self, decision: int) -> list[Entry]:
-        """Return all entries of a decision, in their order.
-
-        Parameters
-        ----------
-        decision : int
-            Number of the decision.
-
-        Returns
-        -------
-        list of Entry
-            The entries; empty if there are none.
-        """
+        """Return all entries of a decision, in their order."""
 
     def newest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot.
-
-        Returns
-        -------
-        Snapshot or None
-            The snapshot; None before the first one.
-        """
+        """Return the newest snapshot."""
 
     def oldest_snapshot(self) -> Snapshot | None:
-        """Return the oldest snapshot, from which all remaining entries can be replayed.
-
-        Returns
-        -------
-        Snapshot or None
-            The snapshot; None before the first one.
-        """
+        """Return the oldest snapshot, from which all remaining entries can be replayed."""
 
     def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
-        """Store a snapshot, inside of :meth:`write`.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-            The snapshot.
-        keep : int, default=2
-            Number of snapshots to keep: the oldest one and the newest ones.
-        """
+        """Store a snapshot, inside of :meth:`write`."""
 
     def put_object(self, data: bytes) -> str:
-        """Store an object, such as a graph, inside of :meth:`write`; equal objects once.
-
-        Parameters
-        ----------
-        data : bytes
-            The object.
-
-        Returns
-        -------
-        str
-            Its key, the SHA-256 hash of the data.
-        """
+        """Store an object, such as a graph, inside of :meth:`write`; equal objects once."""
 
     def get_object(self, key: str) -> bytes:
-        """Return a stored object.
-
-        Parameters
-        ----------
-        key : str
-            The key.
-
-        Returns
-        -------
-        bytes
-            The object.
-        """
+        """Return a stored object."""
 
     def get_request(self, key: str) -> StoredRequest | None:
-        """Return the request with a key.
-
-        Parameters
-        ----------
-        key : str
-            Key of the request.
-
-        Returns
-        -------
-        StoredRequest or None
-            The request; None if there is none. Those of the last seven days are kept.
-        """
+        """Return the request with a key."""
 
     def put_request(self, key: str, request: StoredRequest, time: float) -> None:
-        """Store a request, inside of :meth:`write`, and remove those that are too old.
-
-        Parameters
-        ----------
-        key : str
-            Key of the request.
-        request : StoredRequest
-            The request.
-        time : float
-            Time in seconds since 1970.
-        """
+        """Store a request, inside of :meth:`write`, and remove those that are too old."""
 
     def forget(self, base: Snapshot) -> None:
-        """Remove the entries up to a snapshot, and older snapshots, inside of :meth:`write`.
-
-        Parameters
-        ----------
-        base : Snapshot
-            State after the last removed entry, which becomes the oldest snapshot.
-        """
+        """Remove the entries up to a snapshot, and older snapshots, inside of :meth:`write`."""
 
     def compact(self) -> None:
         """Remove all snapshots except the oldest and the newest, and release free space."""
@@ -368,15 +219,7 @@ class _MemoryTransaction:
 
 
 class PastJournal:
-    """Read-only view of a journal that ends at an earlier entry: the journal as it was then.
-
-    Parameters
-    ----------
-    journal : Journal
-        The whole journal.
-    last : int
-        Number of the last entry.
-    """
+    """Read-only view of a journal that ends at an earlier entry: the journal as it was then."""
 
     def __init__(self, journal: Journal, last: int) -> None:
         self._journal, self._last, self._first = journal, last, journal.first()

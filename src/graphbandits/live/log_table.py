@@ -63,30 +63,7 @@ def log_schema(arm: pa.DataType) -> pa.Schema:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What the table of a log refers to: arms, graphs, prior, and the events between decisions.
-
-    Parameters
-    ----------
-    arms : tuple of str or int
-        Names of all arms, in the order of their numbers.
-    first_arms : int
-        Number of arms before the first decision.
-    graphs : list of str or None
-        Keys of the graphs, to which the column ``graph`` refers; None for a graph of a plug-in that
-        cannot be stored.
-    prior : str or None
-        Key of the prior of the first arms; None if unknown.
-    horizon : int or None
-        Number of rounds.
-    seed, trial : int
-        Random numbers of graphs that change.
-    retired : dict of int to int
-        Arms that were retired, with the number of decisions before.
-    changes : list
-        Journal entries of the kinds :data:`CHANGES`: number, time, kind, body, and data in base 64.
-    objects : dict of str to str
-        Graphs and priors by their keys, in base 64.
-    """
+    """What the table of a log refers to: arms, graphs, prior, and the events between decisions."""
 
     arms: tuple[Arm, ...]
     first_arms: int

@@ -109,25 +109,7 @@ EdgesLike = Iterable[Arm] | Mapping[Arm, float]
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Policy, arms, graph, prior and random numbers of an agent, checked. Use :meth:`Setup.of`.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy.
-    arms : tuple of str or int
-        Names of the arms. Arms are added at the end and never removed.
-    posterior : Posterior
-        The prior.
-    process : Process
-        The feedback graph.
-    graph_text : str or None
-        Text form of the graph, if it was made from one.
-    horizon : int or None
-        Number of rounds.
-    keys : Keys
-        Seed and trial of the random draws.
-    """
+    """Policy, arms, graph, prior and random numbers of an agent, checked. Use :meth:`Setup.of`."""
 
     policy: Policy
     arms: tuple[Arm, ...]
@@ -629,20 +611,6 @@ class PriorCheck:
 
     The alternatives are the weaker prior and the weaker prior of that one, half each. The ratio of
     the likelihoods of all observations is a martingale if the prior is right.
-
-    Parameters
-    ----------
-    prior : Posterior
-        The prior. Without the methods ``weaker`` and ``log_evidence``, or with a discount, nothing
-        is checked.
-
-    Examples
-    --------
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> check = PriorCheck(BetaBernoulli.of(arms=2, a=90, b=10))
-    >>> seen = Observations(np.zeros(8, np.int64), np.array([0, 1] * 4), np.zeros(8))
-    >>> check.observe(seen)
-    'the first 8 observations are 2e+04 times more likely under a weaker prior of the same mean'
     """
 
     def __init__(self, prior: Posterior) -> None:
@@ -658,18 +626,7 @@ class PriorCheck:
         self.done = not self.models
 
     def observe(self, seen: Observations) -> str:
-        """Add observations.
-
-        Parameters
-        ----------
-        seen : Observations
-            The observations of one trial.
-
-        Returns
-        -------
-        str
-            The evidence against the prior, once; empty if there is none.
-        """
+        """Add observations."""
         if self.done or not len(seen.arm):
             return ""
         self.count += len(seen.arm)

@@ -43,29 +43,7 @@ Outcome = tuple[float, float]
 
 @dataclass(slots=True)
 class OpenDecision:
-    """A decision whose outcomes are still expected.
-
-    Parameters
-    ----------
-    number : int
-        Number of the decision, from 1; the round of the policy.
-    id : str
-        Its id.
-    arm : int
-        Played arm.
-    time : float
-        Time of the decision.
-    expires : float or None
-        Time at which the decision expires.
-    pi : bytes or None
-        Distribution of the play, packed; None if the policy draws the arm itself.
-    process : Process
-        Its graph.
-    round : int
-        Round of the process.
-    seen : dict of int to (float, float)
-        Reward and weight of each outcome so far.
-    """
+    """A decision whose outcomes are still expected."""
 
     number: int
     id: str
@@ -111,38 +89,7 @@ class MissingEntriesError(StoreError):
 
 
 class AgentState:
-    """State of an agent after some entries of its journal.
-
-    Attributes
-    ----------
-    setup : Setup
-        Current policy, arms, graph and prior.
-    lifetime : float or None
-        Time after which a decision expires, in seconds; None if decisions do not expire.
-    policy_state : dict of str to ndarray
-        State of the policy.
-    number : int
-        Number of the last entry that was applied.
-    decisions : int
-        Number of decisions made.
-    open : dict of int to OpenDecision
-        Open decisions by their numbers, in their order.
-    paused : set of int
-        Arms that cannot be played at present.
-    retired : dict of int to int
-        Arms that cannot be played any more, with the number of decisions before.
-    counts : dict of str to int
-        Numbers of ``outcomes`` of decisions (distinct ones), ``learned`` outcomes without a
-        decision, ``late`` outcomes, and decisions that ``expired``.
-    tables : set of str
-        Keys of the tables of outcomes without a decision.
-    graph_since : int
-        Number of the entry that changed the graph last; 0 if there is none.
-    created : dict
-        The setup at the creation, packed; empty for an agent without a store.
-    warning : str
-        Evidence against the prior that the last entry has given; empty if there is none.
-    """
+    """State of an agent after some entries of its journal."""
 
     def __init__(self, setup: Setup, lifetime: float | None = None) -> None:
         self.setup = setup

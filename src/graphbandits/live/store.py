@@ -355,40 +355,13 @@ class AgentStore:
         return str(self._database)
 
     def agents(self) -> list[str]:
-        """Return the names of the agents.
-
-        Returns
-        -------
-        list of str
-            The names, sorted.
-        """
+        """Return the names of the agents."""
         with self._connection() as connection:
             return sorted(row[0] for row in connection.rows("SELECT name FROM graphbandits_agents"))
 
     @contextmanager
     def create(self, name: str, after: int = 0) -> Iterator[StoredJournal]:
-        """Add an agent, in one transaction with the first lines of its journal.
-
-        Parameters
-        ----------
-        name : str
-            Name of the agent.
-        after : int, default=0
-            Number of the entry before the first one of the journal.
-
-        Yields
-        ------
-        StoredJournal
-            The journal, open for writing. The end of the block commits; after an exception the
-            store has no agent of this name. The journal remains valid after the block.
-
-        Raises
-        ------
-        ConflictError
-            If the store has an agent of this name.
-        InputError
-            If the name is not allowed.
-        """
+        """Add an agent, in one transaction with the first lines of its journal."""
         valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
         if not valid:
             raise InputError(
@@ -400,23 +373,7 @@ class AgentStore:
             yield journal
 
     def journal(self, name: str) -> StoredJournal:
-        """Return the journal of an agent.
-
-        Parameters
-        ----------
-        name : str
-            Name of the agent.
-
-        Returns
-        -------
-        StoredJournal
-            The journal.
-
-        Raises
-        ------
-        NotFoundError
-            If the store has no agent of this name.
-        """
+        """Return the journal of an agent."""
         known = self.agents()
         if name not in known:
             hint = nearest(str(name), known) if known else "it has no agents"
@@ -424,18 +381,7 @@ class AgentStore:
         return StoredJournal(self, name)
 
     def copy_to(self, other: AgentStore) -> None:
-        """Copy all agents and tokens, in one consistent state, to a store without agents.
-
-        Parameters
-        ----------
-        other : AgentStore
-            The target, in any database. After an error it still has no agents.
-
-        Raises
-        ------
-        InputError
-            If the target has agents.
-        """
+        """Copy all agents and tokens, in one consistent state, to a store without agents."""
         if other is self:
             raise InputError(f"{self.place} cannot be copied to itself")
         with (
@@ -517,36 +463,7 @@ class AgentStore:
 
 
 def open_store(place: str | os.PathLike[str], *, must_exist: bool = False) -> AgentStore:
-    """Open a store of agents.
-
-    Parameters
-    ----------
-    place : str or path
-        File of SQLite, or address of a PostgreSQL database such as
-        "postgresql://user:password@host/database".
-    must_exist : bool, default=False
-        Whether a store that does not exist is an error. By default it is created.
-
-    Returns
-    -------
-    AgentStore
-        The store.
-
-    Raises
-    ------
-    InputError
-        If ``place`` is not a store.
-    StoreError
-        If the database does not work at the moment.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> directory = tempfile.TemporaryDirectory()
-    >>> store = open_store(Path(directory.name) / "campaign.db")
-    >>> with store.create("banner") as journal, directory:
-    ...     journal.append([Entry(1, 0.0, "created", None, {"arms": 3})])
-    """
+    """Open a store of agents."""
     return AgentStore(_database_of(place), create=not must_exist)
 
 

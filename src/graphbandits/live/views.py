@@ -54,16 +54,6 @@ class ArmCounts:
     """Numbers of plays and outcomes of each arm in a journal.
 
     Several outcomes that were reported as one count by their number. Late outcomes are not counted.
-
-    Parameters
-    ----------
-    arms : int
-        Number of arms.
-
-    Attributes
-    ----------
-    plays, outcomes : ndarray of shape (K,)
-        Number of decisions for each arm, and of its outcomes with and without a decision.
     """
 
     def __init__(self, arms: int) -> None:
@@ -144,26 +134,7 @@ MOST_EDGES = 20_000
 def arm_table(
     state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, most: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return statistics of the arms as JSON values, and the number of arms that are left out.
-
-    Parameters
-    ----------
-    state : AgentState
-        State of the agent.
-    counts : ArmCounts
-        Plays and outcomes of its arms.
-    beliefs : BeliefsByArm or None
-        Its beliefs; None if the policy has no posterior.
-    most : int
-        Largest number of arms: those that are most likely the best, then the most played ones.
-
-    Returns
-    -------
-    arms : list of dict
-        Rows as of :func:`arm_rows`.
-    others : int
-        Number of arms that are left out.
-    """
+    """Return statistics of the arms as JSON values, and the number of arms that are left out."""
     chosen = _by_relevance(state, counts, beliefs)[:most]
     return arm_rows(state, counts, beliefs, chosen), len(state.setup.arms) - len(chosen)
 
@@ -171,25 +142,7 @@ def arm_table(
 def arm_rows(
     state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, chosen: Ints
 ) -> list[dict[str, Any]]:
-    """Return statistics of some arms as JSON values.
-
-    Parameters
-    ----------
-    state : AgentState
-        State of the agent.
-    counts : ArmCounts
-        Plays and outcomes of its arms.
-    beliefs : BeliefsByArm or None
-        Its beliefs; None if the policy has no posterior.
-    chosen : ndarray of int
-        Numbers of the arms.
-
-    Returns
-    -------
-    list of dict
-        ``arm``, its ``number``, ``status`` ("active", "paused" or "retired"), ``alpha``, ``delta``,
-        ``h``, ``plays``, ``outcomes`` and ``state``.
-    """
+    """Return statistics of some arms as JSON values."""
     setup = state.setup
     count = len(setup.arms)
     known: dict[str, Floats] = {}
@@ -329,26 +282,7 @@ def decision_row(
 def draw_agent(
     state: AgentState, journal: Journal, beliefs: BeliefsByArm | None, most: int, width: float
 ) -> Figure:
-    """Draw the graph of an agent; of many arms, those around the most relevant ones.
-
-    Parameters
-    ----------
-    state : AgentState
-        State of the agent.
-    journal : Journal
-        Its journal, which has the plays and outcomes.
-    beliefs : BeliefsByArm or None
-        Its beliefs; None if the policy has no posterior.
-    most : int
-        Largest number of arms to draw.
-    width : float
-        Width in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
+    """Draw the graph of an agent; of many arms, those around the most relevant ones."""
     from graphbandits.plots.beliefs import beliefs_figure
 
     setup = state.setup
@@ -457,13 +391,6 @@ class TrendRecord:
 
     It follows the journal: entries are added as they come. Statistics need a decision to be made
     again, so they are computed for at most 400 decisions, at equal distances.
-
-    Parameters
-    ----------
-    state : AgentState
-        State before the first entry. The record changes it.
-    first : int
-        Number of the first entry of the journal.
     """
 
     def __init__(self, state: AgentState, first: int) -> None:

@@ -48,44 +48,6 @@ def beliefs_figure(
     """Draw arms of a feedback graph, coloured by the probability that each is the best.
 
     The size of a node shows the number of its outcomes. Arms that were played last have a ring.
-
-    Parameters
-    ----------
-    feedback : Feedback
-        The graph of all K arms.
-    arms : ndarray of int
-        Arms to draw, in increasing order.
-    names : sequence of str
-        Names of these arms.
-    alpha : ndarray or None
-        Probability that each of these arms is the best; NaN for arms that are not played. None if
-        it is not known.
-    plays, outcomes : ndarray
-        Number of plays and of outcomes of each of these arms.
-    last : sequence of int
-        Positions in ``arms`` of the arms that were played last.
-    title : str
-        Title above the figure.
-    caption : str
-        Text below the figure.
-    width : float
-        Width in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.rng import Keys
-    >>> graph = as_process("star", 3).round(1, Keys(0))
-    >>> counts = {"plays": np.array([2, 0, 1]), "outcomes": np.array([3, 2, 3])}
-    >>> alpha = np.array([0.2, 0.1, 0.7])
-    >>> figure = beliefs_figure(graph, np.arange(3), ["ann", "bob", "eve"], alpha=alpha, **counts)
-    >>> figure.axes[0].texts[0].get_text().splitlines()
-    ['eve: 70 %', '1 played, 3 seen']
     """
     matrix = graph.among(feedback, arms)
     places = graph.layout(matrix)
@@ -215,46 +177,6 @@ def frontier_figure(
     """Plot the expected regret of each arm against its gain, with the lower right hull.
 
     A policy that trades regret against information mixes one or two arms on the hull.
-
-    Parameters
-    ----------
-    gain : ndarray of shape (K,)
-        Gain of playing each arm.
-    delta : ndarray of shape (K,)
-        Expected regret of playing each arm.
-    pi : ndarray of shape (K,) or None
-        Probability of each arm; None if it is not known. The area of a point shows it.
-    drawn : ndarray of bool, optional
-        Arms that are marked as those of the policy. By default, all of a positive probability; an
-        exploration floor adds the others.
-    hull : sequence of int
-        Vertices of the hull, by increasing regret.
-    played : int
-        The played arm, drawn with a ring.
-    names : sequence of str
-        Names of the arms.
-    named : sequence of int
-        Arms to label, the most important first.
-    gain_label : str
-        Label of the gain.
-    title : str
-        Title above the figure.
-    width : float
-        Width in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Examples
-    --------
-    >>> gain, delta = np.array([0.1, 0.3, 0.2]), np.array([0.1, 0.2, 0.3])
-    >>> names, pi = ["ann", "bob", "eve"], np.array([0.4, 0.6, 0.0])
-    >>> chosen = {"hull": [0, 1], "played": 1, "names": names, "named": [1, 0]}
-    >>> figure = frontier_figure(gain, delta, pi=pi, **chosen)
-    >>> [text.get_text() for text in figure.axes[0].texts]
-    ['bob (0.6)', 'ann (0.4)']
     """
     figure = style.new_figure(width, min(4.4, 0.45 * width + 1.4))
     axes = figure.add_subplot()

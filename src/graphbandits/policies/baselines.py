@@ -67,20 +67,5 @@ class Uniform:
         return state
 
     def learn(self, state: State, seen: Observations, problem: Problem) -> State:
-        """Do nothing: the policy does not learn.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        seen : Observations
-            The observations.
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-        """
+        """Do nothing: the policy does not learn."""
         return state

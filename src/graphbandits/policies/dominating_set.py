@@ -177,13 +177,7 @@ class EpsGreedyLP(IndexPolicy):
 
     @classmethod
     def examples(cls) -> list[EpsGreedyLP]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of EpsGreedyLP
-            Two instances.
-        """
+        """Instances used by the contract tests."""
         return [cls(), cls(c=0.5, d=0.7)]
 
     def __post_init__(self) -> None:

@@ -198,13 +198,7 @@ class Exp3G(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3G]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Exp3G
-            Two instances.
-        """
+        """Instances used by the contract tests."""
         return [cls(), cls(gamma=0.1, eta=0.3)]
 
     def __post_init__(self) -> None:
@@ -222,18 +216,7 @@ class Exp3G(ExponentialWeights):
             )  # gamma does not depend on the horizon
 
     def mixing(self, problem: Problem) -> float:
-        """Compute gamma, the probability of uniform exploration.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem, which has the horizon and the independence number.
-
-        Returns
-        -------
-        float
-            gamma.
-        """
+        """Compute gamma, the probability of uniform exploration."""
         if self.gamma is not None:
             return float(self.gamma)
         independent = problem.graphs.independence_number
@@ -353,20 +336,7 @@ class Exp3Res(ExponentialWeights):
         check_range(state, "squares", 0.0, MAX_FLOAT)
 
     def caveat(self, arms: int, horizon: int) -> str:
-        """Describe the range of the guarantee, for reports.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        horizon : int
-            Number of rounds T.
-
-        Returns
-        -------
-        str
-            A sentence; an empty text for fewer than two arms.
-        """
+        """Describe the range of the guarantee, for reports."""
         if arms < 2:
             return ""
         least = math.log(horizon) / (2 * arms - 2)
@@ -406,13 +376,7 @@ class Exp3SET(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3SET]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Exp3SET
-            Two instances.
-        """
+        """Instances used by the contract tests."""
         return [cls(), cls(eta=0.3)]
 
     def __post_init__(self) -> None:

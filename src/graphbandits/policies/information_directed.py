@@ -40,13 +40,7 @@ class IDS(RulePolicy):
 
     @classmethod
     def examples(cls) -> list[IDS]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of IDS
-            One instance for each value of ``side``.
-        """
+        """Instances used by the contract tests."""
         return [cls(), cls(side=True)]
 
     def __post_init__(self) -> None:

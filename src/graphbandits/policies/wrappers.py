@@ -82,13 +82,7 @@ class ExplorationFloor:
 
     @classmethod
     def examples(cls) -> list[ExplorationFloor]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of ExplorationFloor
-            Four instances.
-        """
+        """Instances used by the contract tests."""
         return [
             cls(),
             cls("ts-n", 0.3, "dominating-set"),
@@ -132,18 +126,7 @@ class ExplorationFloor:
         return pi
 
     def exploration(self, view: View) -> Floats:
-        """Return the part of the distribution that explores.
-
-        Parameters
-        ----------
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (1, K) or (B, K)
-            Probabilities, whose sum is ``mass``.
-        """
+        """Return the part of the distribution that explores."""
         if self.over == "arms":
             return np.full((1, view.problem.arms), self.mass / view.problem.arms)
         chosen = dominating_set(view.graph)
@@ -160,21 +143,7 @@ SIZES = (2, 3)
 
 
 def check_restrictable(policy: Policy, problem: Problem) -> None:
-    """Check before a run that a policy can be restricted to eligible arms.
-
-    Raises
-    ------
-    NeedsError
-        If the policy declares ``restrictable = False``; the message lists alternatives.
-    InputError
-        If the posterior or the state of the policy cannot be restricted.
-
-    Examples
-    --------
-    >>> from graphbandits.policies import as_policy
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> check_restrictable(as_policy("ts-n"), Problem(BetaBernoulli.of(4)))
-    """
+    """Check before a run that a policy can be restricted to eligible arms."""
     if not getattr(policy, "restrictable", True):
         name, graphs = name_of(policy), problem._graphs
 
@@ -195,32 +164,6 @@ def arm_arrays(policy: Policy, problem: Problem) -> frozenset[str]:
 
     The arm axis is axis 1. The initial states of two small problems with different numbers of arms
     show which arrays have it. All other arrays must not depend on the number of arms.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy.
-    problem : Problem
-        The problem, which has the posterior and the horizon.
-
-    Returns
-    -------
-    frozenset of str
-        Names of the arrays.
-
-    Raises
-    ------
-    InputError
-        If the state depends on the number of arms in another way, or the arms of the posterior
-        cannot be selected.
-
-    Examples
-    --------
-    >>> from graphbandits.policies import as_policy
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> problem = Problem(BetaBernoulli.of(7))
-    >>> [sorted(arm_arrays(as_policy(name), problem)) for name in ("ts-n", "exp3-ix", "uniform")]
-    [['a', 'b'], ['loss'], []]
     """
     known = problem._cache.get("arm arrays")
     if known is None or known[0] is not policy:
@@ -266,19 +209,7 @@ def _arm_arrays(policy: Policy, problem: Problem) -> frozenset[str]:
 def restricted(
     policy: Policy, state: State, view: View
 ) -> Iterator[tuple[slice, Ints, State, View]]:
-    """Split a view by eligible arms.
-
-    Yields
-    ------
-    rows : slice
-        Consecutive trials of the block with the same eligible arms.
-    arms : ndarray of int
-        Numbers of these arms, in increasing order.
-    state : dict of str to ndarray
-        State of these trials and arms.
-    view : View
-        View of the problem restricted to these trials and arms.
-    """
+    """Split a view by eligible arms."""
     keys, problem, eligible = view.keys, view.problem, view.eligible
     shape = keys.trials, problem.arms
     array = isinstance(eligible, np.ndarray) and eligible.dtype == np.bool_
@@ -474,14 +405,6 @@ class NoiseScaledRewards(ScaledRewards):
     Rewards in [0, 1] are sub-Gaussian with the constant 1/2 (Hoeffding's lemma). For rewards with
     the constant sigma, the bonus is therefore multiplied by 2 sigma; here this is done by dividing
     rewards by 2 sigma.
-
-    Parameters
-    ----------
-    reward_range : pair of float, optional
-        Smallest and largest reward. A reward outside of it is an error.
-    noise : float, optional
-        Sub-Gaussian constant sigma of the rewards, above 0; for Gaussian rewards their standard
-        deviation. It replaces ``reward_range``, and rewards need not be bounded.
     """
 
     noise: float | None = field(default=None, kw_only=True)

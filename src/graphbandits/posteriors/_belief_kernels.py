@@ -1,16 +1,14 @@
 """alpha, Delta, h and v of independent arms whose means have one-dimensional densities.
 
-This is the computation of :mod:`graphbandits.posteriors._beta_kernels` for other families. With the
-density g_i and the distribution function F_i of arm i on an axis with places t, P = prod F_k, and
-r_i = g_i / F_i,
+With the density g_i and the distribution function F_i of arm i on an axis with places t, P = prod
+F_k, and r_i = g_i / F_i,
 
     alpha_i = int r_i P dt,    Delta_L = int F_L (1 - P / F_L) dx,    W_ij = int c_i r_j P dt,
 
 with c_i = C_i / F_i and C_i(x) = int_{-inf}^x (m_i - theta) f_i(theta) dtheta. The mean of arm i
 given that arm j is best is m_i - W_ij / alpha_j for j != i. All terms are positive.
 
-The families are in :mod:`graphbandits.posteriors._family_kernels`, the panels in
-:mod:`graphbandits.posteriors._family_kernels` and h in
+The families and their panels are in :mod:`graphbandits.posteriors._family_kernels`, h is in
 :mod:`graphbandits.posteriors._outcome_kernels`. Each trial is computed separately.
 """
 
@@ -75,10 +73,7 @@ def _integrate_marginals(
     product: Floats,
     alpha: Floats,
 ) -> tuple[float, float]:
-    """Compute alpha (not normalised), r = g / F, F and the product of all F at the nodes.
-
-    Return Delta of the leader and the sum of alpha over all arms.
-    """
+    """Fill alpha (not normalised), r, F and P; return Delta of the leader and the sum of alpha."""
     n = place.size
     low = edges[0]
     survival, some, dx = np.empty((3, n))
@@ -142,10 +137,7 @@ def _fill_moments(
     mass: Floats,
     c: Floats,
 ) -> None:
-    """Compute C / F of arm k at the nodes, from the left below the mean and from the right above.
-
-    ``q`` and ``mass`` are work space.
-    """
+    """Compute C / F of arm k at the nodes: from the left below the mean, from the right above."""
     centre = arms[CENTRE, k]
     for x in range(panels * NODES):
         gap = difference(family, common, origin, centre, place[x])
@@ -228,13 +220,9 @@ def marginal_beliefs(
     spread: Floats,
     defect: Floats,
 ) -> int:
-    """Compute alpha, Delta, h and v (B, K), rho, the spread and the defect (B,).
-
-    ``parameters`` (B, K, P) are those of the family. ``cut`` scales the widths of all panels. h and
-    v are filled on request. ``spread`` is the largest scale of an arm that can be best, in units of
-    the mean; the defect is the error of sum(alpha) = 1. Return the largest number of distinct
-    posteriors that can be best; if it is above ``most``, the results are not complete.
-    """
+    """Fill the statistics, the spread and the defect; return the number of distinct posteriors."""
+    # spread: the largest scale of an arm that can be best; defect: the error of sum(alpha) = 1;
+    # if the number is above ``most``, the results are not complete
     trials, count, size = parameters.shape
     largest = 0
     # neglected probabilities add up over the arms

@@ -1,20 +1,12 @@
 """Algorithm 2 of Russo and Van Roy for Beta-Bernoulli arms: alpha, Delta, h, v up to rounding.
 
-With the density f_i and the distribution function F_i of arm i, all statistics are one-dimensional
-integrals of f_i, f_i f_j and products of the other F_k. The computation has five parts:
-
-- Grouping: only distinct posteriors that can be best are used
-  (:mod:`graphbandits.posteriors._pair_kernels`).
-- Panels: on the logit axis every Beta density is smooth
-  (:mod:`graphbandits.posteriors._quadrature_kernels`). Panels of Gauss-Legendre nodes cover the
-  interval that contains the best arm, with widths that depend on the posteriors
-  (:mod:`graphbandits.posteriors._quadrature_kernels`).
-- Distribution functions: running integrals of the densities at the nodes
-  (:mod:`graphbandits.posteriors._quadrature_kernels`).
-- Integrals of positive functions for regrets and divergences, without cancellation
-  (:mod:`graphbandits.posteriors._pair_kernels`).
-- Check: the probabilities of being best must add up to 1; otherwise the panels are halved. (The sum
-  detects lost mass, except for the mass that may lie below the interval.)
+All statistics are one-dimensional integrals of densities f_i, f_i f_j and products of distribution
+functions F_k. Only distinct posteriors that can be best are used
+(:mod:`graphbandits.posteriors._pair_kernels`). On the logit axis every Beta density is smooth:
+panels of Gauss-Legendre nodes cover the interval that contains the best arm, and F_k is a running
+integral at the nodes (:mod:`graphbandits.posteriors._quadrature_kernels`). The probabilities of
+being best must add up to 1; otherwise the panels are halved. (The sum does not detect mass lost
+below the interval.)
 
 Each trial is computed separately, in an order that depends only on its own posteriors: its bits do
 not depend on the other trials of the call.
@@ -109,10 +101,8 @@ def _integrate(
     r: Floats,
     alpha: Floats,
 ) -> tuple[float, float]:
-    """Compute alpha (not normalised), the ratios r = g/F, and P du in ``line[JOINT]``.
-
-    Return Delta of the leader and the sum of alpha over all arms.
-    """
+    """Fill alpha (not normalised) and r = g/F; return Delta of the leader and sum(alpha)."""
+    # P du is in ``line[JOINT]``
     n = panels * NODES
     joint, some, mass, survival = line[JOINT, :n], line[SOME, :n], line[MASS], line[SURVIVAL]
     nodes, low = line[NODE_TABLE:], edges[0]
@@ -202,10 +192,7 @@ def has_room(space: Space, distinct: int) -> bool:
 
 @kernel()
 def enlarge(space: Space, distinct: int, active: int, panels: int) -> Space:
-    """Return work space with room for these numbers, and with the same groups.
-
-    ``active`` of the distinct posteriors can be best.
-    """
+    """Return work space with room for these numbers, and with the same groups."""
     group, first, place, panels_of, every, arms, edges, line, r, work = space
     nodes = panels * NODES
     if panels >= edges.size:
@@ -225,12 +212,9 @@ def enlarge(space: Space, distinct: int, active: int, panels: int) -> Space:
 def choose_arms(
     a: Floats, b: Floats, distinct: int, setting: Setting, most: int, space: Space
 ) -> tuple[int, int, int, float]:
-    """Fill the table of the distinct posteriors of one trial that can be best.
-
-    The work space has the groups of the arms. Return the number of these posteriors, the column of
-    the leader, the padded size of the table, and the start of the interval. If there are more than
-    ``most``, the table is not complete.
-    """
+    """Fill the table of the distinct posteriors of one trial that can be best."""
+    # Return their number, the column of the leader, the padded size of the table, and the start of
+    # the interval. If there are more than ``most``, the table is not complete
     first, place, every, arms = space.first, space.place, space.every, space.arms
     leader = 0
     for d in range(distinct):
@@ -271,12 +255,9 @@ def integrate_adaptively(
     cut: float,
     space: Space,
 ) -> tuple[int, float, float, float, float]:
-    """Integrate, and halve the panels until the probabilities of being best add up to 1.
-
-    Return the number of panels, Delta of the leader, the sum of alpha, its error, and the final
-    scale of the widths. If the work space is too small, only the number of panels for which it is
-    too small is returned, as a negative number.
-    """
+    """Integrate, and halve the panels until the probabilities of being best add up to 1."""
+    # Return the number of panels (negative if the work space is too small for it), Delta of the
+    # leader, the sum of alpha, its error, and the final scale of the widths
     before = np.inf
     scale = cut
     regret = 0.0
@@ -371,12 +352,9 @@ def _fill_beliefs(
     h: Floats,
     v: Floats,
 ) -> tuple[int, int, float, float]:
-    """Fill alpha, Delta, h and v of one trial, whose groups are in the work space.
-
-    Return the number of panels, which is negative if the work space is too small (see
-    :func:`integrate_adaptively`), that of the distinct posteriors that can be best, rho, and the
-    defect.
-    """
+    """Fill alpha, Delta, h and v of one trial, whose groups are in the work space."""
+    # Return the number of panels (as in integrate_adaptively), that of the distinct posteriors that
+    # can be best, rho, and the defect
     active, lead, padded, low = choose_arms(a[t], b[t], distinct, setting, most, space)
     if active > most:
         return 0, active, 0.0, 0.0
@@ -433,13 +411,9 @@ def _fill_trials(
     rho: Floats,
     defect: Floats,
 ) -> tuple[int, int, int, int, int]:
-    """Fill the trials from ``start`` on, up to one for which the work space is too small.
-
-    ``grouped`` is the number of distinct posteriors of the first trial if its groups are in the
-    work space, otherwise 0. Return the trial that is not filled, or the number of trials; the
-    largest number of distinct posteriors that can be best; and what the trial needs: the numbers of
-    its distinct posteriors, of those that can be best, and of panels.
-    """
+    """Fill the trials from ``start`` on, up to one for which the work space is too small."""
+    # return that trial, the largest number of distinct posteriors, and what the trial needs: the
+    # numbers of distinct posteriors, of those that can be best, and of panels
     largest = 0
     for t in range(start, a.shape[0]):
         distinct = grouped
@@ -471,12 +445,9 @@ def beliefs_kernel(
     rho: Floats,
     defect: Floats,
 ) -> int:
-    """Compute alpha, Delta and h (B, K), v (B, K) unless it is empty, rho and the defect (B,).
-
-    The defect is the error of sum(alpha) = 1. ``cut`` scales the widths of all panels; they are
-    halved if the defect is too large. Trials in which more than ``most`` distinct posteriors can be
-    best are left out. Return the largest number of such posteriors.
-    """
+    """Fill the statistics and the defect, the error of sum(alpha) = 1; an empty v stays empty."""
+    # Trials in which more than ``most`` distinct posteriors can be best are left out. Return the
+    # largest number of such posteriors
     trials, count = a.shape
     setting = with_reach(setting, count)
     space = make_space(count)

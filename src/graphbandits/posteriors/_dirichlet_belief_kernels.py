@@ -1,9 +1,9 @@
 """Panels of the quadrature for means of Dirichlet distributions over the same values.
 
 The densities are analytic between neighbouring values; at a value v_k they have a singularity
-|x - v_k|^(C - c_k - 1). Therefore every value is the edge of a panel, and panels are graded towards
-values at which the exponent is small (unless all weights are whole, which gives piecewise
-polynomials), and towards the smallest and largest value.
+|x - v_k|^(C - c_k - 1). So every value is the edge of a panel, and panels are graded towards values
+at which the exponent is small (unless all weights are whole: then they are piecewise polynomials),
+and towards the smallest and largest value.
 
 A position x in the interval from v_q to v_{q+1} is (q, x - v_q, v_{q+1} - x): both distances are
 kept, so that positions next to a value are exact. A panel is linear in x, or in the logarithm of
@@ -70,10 +70,7 @@ def fill_differences(v: Floats, q: int, left: float, right: float, d: Floats) ->
 def find_low(
     c: Floats, v: Floats, count: Floats, reach: float, mean: float, deviation: float, space: Floats
 ) -> tuple[int, float, float]:
-    """Find a position below which the product of all distribution functions is under exp(-reach).
-
-    ``c`` has one row per distinct arm; ``mean`` and ``deviation`` belong to the leader.
-    """
+    """Find a position below which the product of all F is under exp(-reach)."""
     m = v.size
     q = 0
     bound = 0.0
@@ -236,11 +233,8 @@ def divide_values(
     panels_of: Ints,
     space: Floats,
 ) -> int:
-    """Divide the interval from ``low`` to the end of all arms into panels; return their number.
-
-    The density of arm i is negligible from panel ``panels_of[i]`` on. Return -1 if the table is too
-    small.
-    """
+    """Divide the interval from ``low`` to the end of all arms into panels; return their number."""
+    # return -1 if the table is too small; arm i is negligible from panel ``panels_of[i]`` on
     m = v.size
     q, left, right = low
     d, a = space[0, :m], space[1, :m]
@@ -388,11 +382,8 @@ def _fill_arm(
     moment: Floats,
     change: Floats,
 ) -> None:
-    """Fill functions of one arm at the first n nodes.
-
-    ``g`` is the density, per part of the panel; ``moment`` is int (m - theta) f, and ``change[k]``
-    is F^k - F. An empty ``moment`` or ``change`` is not filled.
-    """
+    """Fill functions of one arm at the first n nodes; empty arrays stay empty."""
+    # ``g``: density per part of the panel; ``moment``: int (m - theta) f; ``change[k]``: F^k - F
     m = v.size
     d, a, out = space[0, :m], space[1, :m], space[2, :m]
     per_total = 1.0 / c.sum()
@@ -447,10 +438,7 @@ def _integrate_values(
     change: Floats,
     alpha: Floats,
 ) -> tuple[float, float]:
-    """Compute alpha (not normalised), r = g / F, F and the product of all F at the nodes.
-
-    Return Delta of the leader and the sum of alpha over all arms.
-    """
+    """Fill alpha (not normalised), r, F and P; return Delta of the leader and the sum of alpha."""
     m = v.size
     n = panels * NODES
     survival, some = np.empty((2, n))
@@ -560,10 +548,7 @@ def _fill_gains(
 def _split_steep(
     setting: Setting, cut: float, panels: Floats, found: int, product: Floats
 ) -> tuple[Floats, int, int]:
-    """Split panels in which the product of all F is steep, and drop those in which it vanishes.
-
-    Return a new table, its number of panels, and the number of changes.
-    """
+    """Split panels in which the product of all F is steep, and drop those in which it vanishes."""
     new = np.empty((PANEL_ROWS, 4 * found + 8))
     number = 0
     changes = 0
@@ -586,10 +571,8 @@ def _split_steep(
 
 @kernel()
 def _fill_means(c: Floats, v: Floats, mean: Floats) -> tuple[int, int]:
-    """Fill the means of all arms, relative to one of the values; return the leader and that value.
-
-    It is the value with the largest weight of the leader: several means may be next to it.
-    """
+    """Fill the means of all arms relative to one of the values; return the leader and the value."""
+    # it is the value with the largest weight of the leader: several means may be next to it
     leader = 0
     base = 0
     for attempt in range(2):
@@ -651,11 +634,7 @@ def dirichlet_beliefs(
     spread: Floats,
     defect: Floats,
 ) -> int:
-    """Compute alpha, Delta, h and v (B, K), rho, the spread and the defect (B,).
-
-    ``weights`` (B, K, m) are those of the increasing ``values``; the other arguments and the result
-    are those of :func:`graphbandits.posteriors._belief_kernels.marginal_beliefs`.
-    """
+    """Fill what ``marginal_beliefs`` fills, for weights (B, K, m) of the increasing ``values``."""
     trials, count, m = weights.shape
     largest = 0
     # neglected probabilities add up over the arms
@@ -835,10 +814,8 @@ def _locate(v: Floats, x: float) -> tuple[int, float, float]:
 def fill_log_densities(
     values: Floats, weights: Floats, theta: Floats, outcome: int, out: Floats
 ) -> None:
-    """Set out[i, x] to the log density of the mean with the weights i at theta[x].
-
-    If ``outcome`` is at least 0, to the log probability of that outcome given the mean.
-    """
+    """Set out[i, x] to the log density of the mean with the weights i at theta[x]."""
+    # if ``outcome`` >= 0, to the log probability of that outcome given the mean
     m = values.size
     space = np.empty((3, m))
     work = np.empty((WORK_ROWS, CHUNK))

@@ -11,22 +11,18 @@ distribution function F (with s < 0) and its integral:
     F(x) = -1 / (2 pi i) int exp(K(s)) / s ds,
     int_{-inf}^x F = 1 / (2 pi i C) int exp(K(s)) / s^2 ds.
 
-All other functions follow from f^k without cancellation, with p_k = c_k / C and the mean m:
+With p_k = c_k / C and the mean m, without cancellation: f = sum_k p_k f^k,
+F^k(x) - F(x) = (x - v_k) f^k(x) / C, int_{-inf}^x (m - theta) f = sum_k p_k (v_k - x)^2 f^k(x) / C.
 
-    f = sum_k p_k f^k,
-    F^k(x) - F(x) = (x - v_k) f^k(x) / C,
-    int_{-inf}^x (m - theta) f = sum_k p_k (v_k - x)^2 f^k(x) / C.
+The line goes through the saddle point s0, K'(s0) = 0, where the integrand is largest, so values
+have a small relative error, also in the tails. With a_k = 1 - s0 d_k > 0 and e_k = d_k / a_k the
+integrand at s0 + i y is exp(K(s0)) prod_k (1 - i y e_k)^-c_k; with y = sinh(t) / max |e_k| the
+trapezoidal rule converges geometrically. If one weight is much larger than the others and x is near
+its value, the integrand oscillates before it is small: then the line is replaced by a hyperbola,
+tilted to the side where the oscillating factor decreases.
 
-The line goes through the saddle point s0 of the integrand, K'(s0) = 0, where the integrand is
-largest, so all values have a small relative error, also in the tails. With a_k = 1 - s0 d_k > 0 and
-e_k = d_k / a_k the integrand at s0 + i y is exp(K(s0)) prod_k (1 - i y e_k)^-c_k. It has
-singularities at y = -i / e_k and decreases like a power of y; with y = sinh(t) / max |e_k| the
-trapezoidal rule converges geometrically for all scales of the e_k. If one weight is much larger
-than the others and x is near its value, the integrand oscillates before it is small: then the line
-is replaced by a hyperbola, tilted to the side where the oscillating factor decreases.
-
--K(s0) is a convex function of x with the slope C s0 and the minimum 0 at the mean, and by
-Chernoff's bound a tail beyond x is at most exp(K(s0)): it is the "level" of the density at x.
+-K(s0) is convex in x, with the slope C s0 and the minimum 0 at the mean. A tail beyond x is at most
+exp(K(s0)) (Chernoff's bound): -K(s0) is the "level" of the density at x.
 """
 
 from __future__ import annotations
@@ -129,12 +125,9 @@ def cos_sin_lane(x: float) -> tuple[float, float]:
 
 @kernel()
 def find_saddle(c: Floats, v: Floats, d: Floats, pole: float, start: float, a: Floats) -> float:
-    """Find the saddle point s0 < 1/d_k of K(s) - pole log(-s); fill a_k = 1 - s0 d_k; return w.
-
-    The values v increase; d_0 < 0 and the last d is positive. w is the log of the ratio of a_0 and
-    the last a, and determines all of them without cancellation. ``start`` is an initial w. If
-    ``pole`` is above 0, w is below 0.
-    """
+    """Find the saddle point s0 < 1/d_k of K(s) - pole log(-s); fill a_k = 1 - s0 d_k; return w."""
+    # w, the log of the ratio of a_0 and the last a, determines all of them without cancellation;
+    # ``start`` is an initial w; if ``pole`` is above 0, w is below 0
     n = c.size
     last = n - 1
     total = 1.0
@@ -231,11 +224,9 @@ def _tilt(
     deviation: float,
     digits: float,
 ) -> tuple[float, float]:
-    """Return the angle of the contour to a vertical line far out, and the width of its strip.
-
-    The angle is 0 if the integrand hardly oscillates, or if the direction in which it decreases
-    changes before it is negligible; then more nodes are needed.
-    """
+    """Return the angle of the contour to a vertical line far out, and the width of its strip."""
+    # The angle is 0 if the integrand hardly oscillates, or if the direction in which it decreases
+    # changes before it is negligible; then more nodes are needed
     most = 0.0
     weight = 0.0
     rate = 0.0
@@ -274,10 +265,8 @@ def _cut_tail(
     real: Floats,
     imaginary: Floats,
 ) -> bool:
-    """Remove the nodes from the first negligible one on; return whether there is one.
-
-    Further on, a tilted contour may lead to large values.
-    """
+    """Remove the nodes from the first negligible one on; return whether there is one."""
+    # further on, a tilted contour may lead to large values
     ended = False
     for i in range(CHUNK):
         size = weight[i] + math.log1p(along[i]) - math.log1p(along[i] * smallest)
@@ -301,12 +290,9 @@ def integrate_contour(
     out: Floats,
     work: Floats,
 ) -> float:
-    """Integrate the integrand over its value at the saddle point, along the hyperbola.
-
-    With z = s - s0, out[k] is the integral of prod_j (1 - z e_j)^-c_j / (1 - z e_k) dz / (2 pi i)
-    if there is no pole; the return value is 0. With a pole, ``out`` is not filled, and the integral
-    of prod_j (1 - z e_j)^-c_j (1 - z e)^-pole, e = ``pole_e``, is returned.
-    """
+    """Integrate the integrand over its value at the saddle point, along the hyperbola."""
+    # with z = s - s0 and q = prod_j (1 - z e_j)^-c_j: without a pole out[k] is the integral of
+    # q / (1 - z e_k) dz / (2 pi i), with one that of q (1 - z pole_e)^-pole is returned
     n = c.size
     largest = abs(pole_e) if pole > 0.0 else 0.0
     smallest = np.inf
@@ -414,10 +400,7 @@ def fill_after(
 def lower_tail_of(
     c: Floats, v: Floats, d: Floats, order: float, a: Floats, out: Floats, work: Floats
 ) -> tuple[float, float]:
-    """Compute the order-fold integral of the density from below, as a factor and a level.
-
-    ``order`` is 1 for F, and 2 for the integral of F. The value is factor exp(-level).
-    """
+    """Compute F (order 1) or its integral (order 2) as factor exp(-level): return both."""
     w = find_saddle(c, v, d, order, -1.0, a)
     s = saddle_point(v, d, w)
     value = integrate_contour(c, d, a, order, -1.0 / s, FINE, out, work)

@@ -51,10 +51,7 @@ def _same(one: Floats, other: Floats) -> bool:
 
 @kernel()
 def group_rows(rows: Floats, group: Ints, first: Ints) -> int:
-    """Number the distinct rows in the order of their first occurrence; return their count.
-
-    ``group[k]`` is the number of row k; ``first[d]`` is the first row with number d.
-    """
+    """Number the distinct rows in the order of their first occurrence; return their count."""
     slots = 8
     while slots < 2 * rows.shape[0]:
         slots *= 2
@@ -231,10 +228,8 @@ def gamma_outcome_ends(arms: Floats, k: int, reach: float) -> tuple[float, float
 
 @kernel()
 def fill_gamma_ratio(arms: Floats, k: int, y: float, place: Floats, ratio: Floats) -> None:
-    """Compute L(y | x) / p(y) - 1 at the nodes.
-
-    The ratio of the densities after and before the outcome, relative to that at the mean.
-    """
+    """Compute L(y | x) / p(y) - 1 at the nodes."""
+    # the ratio of the densities after and before the outcome, relative to that at the mean
     a, b, centre = arms[SHAPE_OF_GAMMA, k], arms[RATE, k], arms[CENTRE, k]
     mean = a / b
     apart = y - mean
@@ -444,10 +439,8 @@ def student_outcome_end(arms: Floats, k: int, reach: float) -> float:
 
 @kernel()
 def fill_student_ratio(arms: Floats, k: int, e: float, place: Floats, ratio: Floats) -> None:
-    """Compute L(y | x) / p(y) - 1 at the nodes for the outcome e.
-
-    The ratio of the densities after and before the outcome, relative to that at x = m, where Q = b.
-    """
+    """Compute L(y | x) / p(y) - 1 at the nodes for the outcome e."""
+    # the ratio of the densities after and before it, relative to that at x = m, where Q = b
     n, a, b, centre = arms[NUMBER, k], arms[SHAPE, k], arms[SCALE, k], arms[CENTRE, k]
     d = 0.5 * e * e * (1.0 + 1.0 / n) / a  # (y - m)^2 / (2 b)
     grown = 0.5 * e * e / a  # b' / b - 1
@@ -488,10 +481,8 @@ def origin_of(family: int, common: Floats, arms: Floats, leader: int) -> float:
 
 @kernel()
 def set_arm(family: int, common: Floats, arms: Floats, k: int, origin: float, reach: float) -> None:
-    """Fill all rows of an arm except COUNT and BELOW.
-
-    ``origin`` is the mean at place 0. The mass beyond START and beyond END is below exp(-reach).
-    """
+    """Fill all rows of an arm except COUNT and BELOW; ``origin`` is the mean at place 0."""
+    # the mass beyond START and beyond END is below exp(-reach)
     if family == STUDENT:
         set_student(arms, k, origin, reach)
     elif family == GAMMA:
@@ -577,10 +568,8 @@ def has_after(family: int) -> bool:
 def set_after(
     family: int, common: Floats, arms: Floats, k: int, y: float, reach: float, after: Floats
 ) -> None:
-    """Fill column 0 of ``after`` with arm k after the outcome y, for :func:`fill_densities`.
-
-    CENTRE, SPREAD, START and END are needed, and what :func:`shape_at` uses.
-    """
+    """Fill column 0 of ``after`` with arm k after the outcome y, for :func:`fill_densities`."""
+    # CENTRE, SPREAD, START and END are needed, and what shape_at uses
     if family == STUDENT:
         student_after(arms, k, y, reach, after)
     elif family == GAMMA:
@@ -744,11 +733,8 @@ def divide(
     low: float,
     cut: float,
 ) -> Floats:
-    """Return the edges of the panels from ``low`` to the end of the last arm.
-
-    All widths are scaled by ``cut``. ``narrow`` makes panels narrow enough for the posterior after
-    one more observation. The result is empty if there are too many panels.
-    """
+    """Return the edges of the panels from ``low`` to the end of the last arm; none if too many."""
+    # ``narrow`` makes panels narrow enough for the posterior after one more observation
     high = low
     for k in range(count):
         high = max(high, arms[END, k])
@@ -854,10 +840,8 @@ def divide_steep(
     cut: float,
     edges: Floats,
 ) -> Floats:
-    """Remove panels below the interval, and divide those in which the product is steep.
-
-    The log of the product changes by at most ``change + relief * (its decrease so far)`` per panel.
-    """
+    """Remove panels below the interval, and divide those in which the product is steep."""
+    # the log of it changes by at most ``change + relief * (its decrease so far)`` per panel
     together = 0.0
     for k in range(count):
         together += arms[COUNT, k]
@@ -894,10 +878,8 @@ def divide_steep(
 def lower_nodes(
     family: int, common: Floats, arms: Floats, k: int, origin: float, low: float
 ) -> tuple[Floats, Floats]:
-    """Return nodes below ``low``, and their weights dt times the density of arm k.
-
-    They cover the lower tail below ``low``, which is below the mean, with relative accuracy.
-    """
+    """Return nodes below ``low``, and their weights dt times the density of arm k."""
+    # ``low`` is below the mean; the lower tail has relative accuracy
     place, weight, g = np.empty((3, 16 * NODES))
     first, slope, scale = shape_at(family, common, arms, k, low)
     limit = first - _FALL

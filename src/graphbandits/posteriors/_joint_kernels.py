@@ -11,21 +11,13 @@ alpha_j after the outcomes y of the set N is a polynomial in c = 1/a or c = -1/b
     alpha_j(y) = sum over M in N of I_j(M) prod_{k in M} c_k(y_k),
     I_j(M) = int r_j P prod_{k in M} q_k du.
 
-The integrals are computed once for each M, and those of the subsets of N are transformed into the
-outcomes of N, arm by arm. Without I_j({}) = alpha_j the sum is the change
-u_j = alpha_j(y)/alpha_j - 1, and
+Without I_j({}) = alpha_j the sum is the change u_j = alpha_j(y)/alpha_j - 1, so nothing cancels in
+I(A*; Y_N) = sum_y P(y) sum_j alpha_j phi(u_j), phi(u) = (1 + u) log(1 + u) - u. For j outside of M,
+I_j(M) = (-1)^|M| int P prod_{k in M and j} r_k is shared. sum_j I_j(M) = 0 gives the change of the
+own probability if M has one arm, otherwise it is a check.
 
-    I(A*; Y_N) = sum_y P(y) sum_j alpha_j phi(u_j),   phi(u) = (1 + u) log(1 + u) - u,
-
-so nothing cancels if the information is tiny. Integrals are shared: for j outside of M,
-I_j(M) = (-1)^|M| int P prod_{k in M and j} r_k. After every outcome the probabilities add up to 1,
-so sum_j I_j(M) = 0: for one arm this gives the change of its own probability (as in h), otherwise
-it is a check.
-
-Rows of a feedback matrix are computed one trial at a time. A row reveals some arms with certainty
-and others with given probabilities. Its information depends only on the posteriors of these arms.
-Arms that cannot be best give no information and are omitted; rows of arms with the same posteriors
-share the work.
+A row of a feedback matrix reveals some arms with certainty and others with given probabilities.
+Arms that cannot be best are omitted; rows of arms with the same posteriors share the work.
 """
 
 from __future__ import annotations
@@ -102,12 +94,9 @@ def _tabulate(
     together: Floats,
     table: Floats,
 ) -> None:
-    """Set table[i, M] = I_j(M) for the i-th of the ``chosen`` columns, and 0 for M = {}.
-
-    Arm ``seen[p]`` is bit p of M, and column p; the other columns are arms not observed.
-    ``lone[p]`` is I_p({p}); ``ends`` are the nodes after which r of an arm is 0. ``together`` (one
-    entry per M) and ``z`` (one row per number of arms in M) are work space.
-    """
+    """Set table[i, M] = I_j(M) for the i-th of the ``chosen`` columns, and 0 for M = {}."""
+    # Arm ``seen[p]`` is bit p of M, and column p; the other columns are arms not observed.
+    # ``lone[p]`` is I_p({p}); ``ends`` are the nodes after which r of an arm is 0
     size = seen.size
     length = np.empty(size + 1, np.int64)
     length[0] = joint.size
@@ -151,10 +140,7 @@ def _tabulate(
 def _to_outcomes(
     arms: Floats, seen: Ints, subset: int, subsets: Ints, row: Floats, change: Floats
 ) -> int:
-    """Transform I_j(M) of all M in a subset into the change of alpha_j after each outcome.
-
-    Return the number of outcomes.
-    """
+    """Transform I_j(M) of all M into changes of alpha_j by each outcome; return their number."""
     count = 1
     subsets[0] = 0
     for p in range(seen.size):
@@ -214,10 +200,8 @@ def _size(change: Floats, chance: Floats) -> float:
 
 @kernel()
 def _separate_columns(arms: Floats, active: int, seen: Ints) -> tuple[Ints, Floats, int]:
-    """List the observed arms one by one, then the other arms by their columns.
-
-    Return the column and the number of arms of each entry, and the number of entries.
-    """
+    """List the observed arms one by one, then the other arms by their columns."""
+    # return the column and the number of arms of each entry, and the number of entries
     size = seen.size
     rest = np.empty(active)
     for k in range(active):
@@ -251,12 +235,9 @@ def fill_information(
     line: Floats,
     information: Floats,
 ) -> float:
-    """Compute information[i] = I(A*; Y_N) for the set N of the index i.
-
-    N has all arms of ``seen`` except the first ``unsure``; of those it has the arms in the bits of
-    i. ``seen`` are columns of the table of arms, each repeated for equal arms. Return the error of
-    the sum of the probabilities of being best after the outcomes.
-    """
+    """Compute information[i] = I(A*; Y_N) for the set N of the index i; return the defect."""
+    # N has all arms of ``seen`` except the first ``unsure``; of those it has the arms in the bits
+    # of i. ``seen`` are columns of the table of arms, each repeated for equal arms
     size = seen.size
     n = panels * NODES
     joint = line[JOINT, :n]
@@ -395,12 +376,8 @@ def _fill_rows(
     space: Space,
     found: Floats,
 ) -> float:
-    """Fill all rows with the same posteriors as row ``first``.
-
-    One table serves all of them, unless it needs more outcomes than one table per row
-    (``separate``). Return the error of the sum of the probabilities of being best after the
-    outcomes.
-    """
+    """Fill all rows with the same posteriors as row ``first``; return the defect."""
+    # one table serves all of them, unless one table per row (``separate``) needs fewer outcomes
     size = length[first]
     here = slice(begin[first], begin[first] + size)
     certain = 0
@@ -455,12 +432,8 @@ def information_kernel(
     found: Floats,
     defect: Floats,
 ) -> None:
-    """Compute the expected information of each row of each trial, (B, rows).
-
-    Row i of trial t reveals ``arm[start[t, i]:start[t, i + 1]]`` with the probabilities ``chance``;
-    a single line of ``start`` applies to all trials. ``defect`` (B,) is the error of the sum of the
-    probabilities of being best, before and after the outcomes.
-    """
+    """Compute the information (B, rows) of :meth:`BetaBernoulli.information`."""
+    # ``defect`` (B,): error of the sum of probabilities of being best, before and after outcomes
     trials, count = a.shape
     rows = found.shape[1]
     setting = with_reach(setting, count)

@@ -6,23 +6,15 @@ Given that arm j is best, the mean of arm i is lower by q_ij / n_i with q_ij = W
     h_i = alpha_i KL(own shift) + sum_{j != i} alpha_j f_i(q_ij),
     f_i(q) = (a_i phi(-q / a_i) + b_i phi(q / b_i)) / n_i,    phi(u) = (1 + u) log(1 + u) - u.
 
-With many arms, the q_ij of one arm i are close to their mean c_i. A Taylor series at c_i needs only
-the moments sum_j alpha_j (q_ij - c_i)^k for k = 2, 3 and 4. These follow from small tables:
+With many arms, the q_ij of one arm are close to their mean c_i. A Taylor series at c_i needs only
+the moments sum_j alpha_j (q_ij - c_i)^k, k = 2, 3 and 4. The functions r_i are nearly linear
+combinations of a few of them, chosen by a pivoted Gram-Schmidt process: q_ij - c_i = y_i . d_j with
+short vectors. A moment is a form in y_i, whose coefficients, sums over j, are the same for all i.
 
-- W_ij is the inner product of r_i and r_j with the weight P du. The functions r_i are nearly linear
-  combinations of a few of them. A pivoted Gram-Schmidt process chooses these, and then
-  q_ij - c_i = y_i . d_j with short vectors y_i and d_j.
-- A moment of arm i is a form in y_i. Its coefficients, the same for all i, are sums over j of
-  products of components of d_j.
-
-The error of every arm is estimated from above, in two parts:
-
-- The rest of the series: phi(u) differs from u^2/2 - u^3/6 + u^4/12 by at most u^4/4 for u >= -1.
-- The parts of r_i and r_j outside of the chosen functions, by the inequality of Cauchy and Schwarz
-  in the term of second order.
-
-An arm whose estimate is too large is computed from all its pairs. These are few, except if most
-arms have a parameter a of about 1/K to 30/K: then the q_ij are not close to their mean.
+The error of every arm is estimated from above: the rest of the series (phi differs from
+u^2/2 - u^3/6 + u^4/12 by at most u^4/4 for u >= -1), and the parts of r_i and r_j outside of the
+chosen functions (Cauchy and Schwarz). An arm whose estimate is too large is computed from all its
+pairs: few, except if most arms have a parameter a of about 1/K to 30/K.
 """
 
 from __future__ import annotations
@@ -121,10 +113,8 @@ def _fill_means(
     weighted_total: Floats,
     work: Floats,
 ) -> tuple[float, float]:
-    """Fill the rows SQUARE, MEAN_Q, BEND and REST of the work space.
-
-    Return the sum of alpha and the spread sum_j alpha_j |d_j|^2, d_j = r_j / alpha_j - total.
-    """
+    """Fill the rows SQUARE, MEAN_Q, BEND and REST; return the sum of alpha and the spread."""
+    # the spread is sum_j alpha_j |d_j|^2, d_j = r_j / alpha_j - total
     mass = 0.0
     spread = 0.0
     square_total = inner(total, weighted_total)
@@ -148,10 +138,7 @@ def _fill_means(
 def _orthonormalise(
     row: Floats, joint: Floats, basis: Floats, weighted: Floats, rank: int
 ) -> float:
-    """Set ``basis[rank]`` to the part of a row outside of the basis; return its square norm.
-
-    ``weighted`` is the basis times P du.
-    """
+    """Set ``basis[rank]`` to the part of a row outside of the basis; return its square norm."""
     n = joint.size
     new, new_weighted = basis[rank, :n], weighted[rank, :n]
     for x in range(n):
@@ -184,11 +171,9 @@ def _choose_functions(
     y: Floats,
     mean: Floats,
 ) -> tuple[int, float]:
-    """Choose the functions whose rest has the largest effect on h, one after the other.
-
-    Fill the components ``y`` of all arms and ``mean`` of the total. Return the number of functions,
-    and the spread outside of them. Its product with the rest of an arm bounds the error.
-    """
+    """Choose the functions whose rest has the largest effect on h, one after the other."""
+    # Return their number and the spread outside of them; this times the rest of an arm bounds the
+    # error. ``y`` are the components of all arms, ``mean`` those of the total
     square, bend, rest = work[SQUARE], work[BEND], work[REST]
     nodes = joint.size
     bases = np.empty((2 * MOST_RANK, nodes))
@@ -282,10 +267,8 @@ def _sum_series(
     three: float,
     four: float,
 ) -> tuple[float, float, float]:
-    """Compute h and v of one arm, and a bound of the error of h.
-
-    ``two``, ``three`` and ``four`` are moments of q - c over all arms, the arm itself included.
-    """
+    """Compute h and v of one arm, and a bound of the error of h."""
+    # the moments of q - c are over all arms, the arm itself included
     n = a + b
     mean, rest = a / n, b / n
     own = c - square
@@ -324,10 +307,7 @@ def _fill_from_pairs(
     h: Floats,
     v: Floats,
 ) -> None:
-    """Compute h and v of the arms with a negative h from all pairs.
-
-    The first five rows of ``work`` and two ``lines`` are overwritten.
-    """
+    """Compute h and v of the arms with a negative h from all pairs."""
     w, shift, weight, per_alpha = work[:2], work[2], work[3], work[4]
     for j in range(distinct):
         per_alpha[j] = 1.0 / max(alpha[j], TINY)
@@ -372,11 +352,8 @@ def fill_gains_of_many(
     h: Floats,
     v: Floats,
 ) -> int:
-    """Compute h and v as ``fill_gains`` does, with an additional error of about ``accepted``.
-
-    An empty ``v`` is not filled; ``work`` of seven rows is work space. Return the number of arms
-    that must be computed from all pairs; if it is above ``most``, these are not computed.
-    """
+    """Compute h and v as ``fill_gains`` does, with an additional error of about ``accepted``."""
+    # Return the number of arms that must be computed from all pairs; above ``most`` they are not
     number = arms[COUNT]
     lines = np.empty((2, joint.size))
     total, weighted_total = lines[0], lines[1]
@@ -443,11 +420,9 @@ def many_beliefs_kernel(
     rho: Floats,
     defect: Floats,
 ) -> float:
-    """Compute what ``beliefs_kernel`` leaves out: trials with more than MANY_DISTINCT posteriors.
-
-    Trials with more than ``most`` of them are left out. Return the largest number of pairs of arms
-    that a trial needs; if it is above MOST_PAIRS, the results are not complete.
-    """
+    """Compute the trials that ``beliefs_kernel`` leaves out: above MANY_DISTINCT posteriors."""
+    # Return the largest number of pairs of arms that a trial needs; above MOST_PAIRS the results
+    # are not complete. Trials with more than ``most`` distinct posteriors are left out
     largest = 0.0
     trials, count = a.shape
     setting = with_reach(setting, count)

@@ -3,18 +3,15 @@
 An outcome y of arm i changes only the density of arm i, by the factor L(y | x) / p(y). With the
 probability V_j(x) that arm j is best given that the mean of arm i is x,
 
-    alpha_j(y) - alpha_j = int f_i (L/p - 1) V_j dx,
-    h_i = sum_y p(y) sum_j alpha_j phi(u_j),   u_j = alpha_j(y) / alpha_j - 1,
-    phi(u) = (1 + u) log(1 + u) - u.
+    alpha_j(y) - alpha_j = int f_i (L/p - 1) V_j dx,     u_j = alpha_j(y) / alpha_j - 1,
+    h_i = sum_y p(y) sum_j alpha_j phi(u_j),             phi(u) = (1 + u) log(1 + u) - u.
 
-V_j is a running integral of positive terms, V_j(x) = int_x^inf f_j prod_{k != i, j} F_k for j != i.
-A constant may be added to it, because the integral of f_i (L/p - 1) is 0: it is taken relative to
-the median of arm i, so that tiny changes keep their digits. The change of the arm itself is minus
-the sum of the others.
+V_j(x) = int_x^inf f_j prod_{k != i, j} F_k for j != i, relative to the median of arm i, so that
+tiny changes keep their digits. The change of the arm itself is minus the sum of the others.
 
-An outcome is a row of weights of the nodes, which is multiplied by the table of all V_j. If the
-posterior after the outcome is too narrow for the panels, the weights are those of the polynomials
-through the nodes, integrated over this posterior on panels of its own.
+An outcome is a row of weights of the nodes, multiplied by the table of all V_j. If the posterior
+after it is too narrow for the panels, the weights are those of the polynomials through the nodes,
+integrated over this posterior on panels of its own.
 """
 
 from __future__ import annotations
@@ -82,11 +79,9 @@ _TO_WEIGHTS = _moments_to_weights()
 
 
 def _count_rules(rows: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of sums over 0, 1, ..., M - 1, in row k for M = NODES 2^k.
-
-    They are the Gauss rules of the discrete uniform weight, from the recurrence of its orthogonal
-    polynomials (Gram). The first rule is the sum itself.
-    """
+    """Return nodes and weights of sums over 0, 1, ..., M - 1, in row k for M = NODES 2^k."""
+    # the Gauss rules of the discrete uniform weight, from the recurrence of its orthogonal
+    # polynomials (Gram); the first rule is the sum itself
     k = np.arange(1.0, NODES)
     nodes, weights = np.empty((2, rows, NODES))
     nodes[0], weights[0] = np.arange(NODES), 1.0
@@ -331,10 +326,8 @@ def _fill_narrow(
     after: Floats,
     weight: Floats,
 ) -> None:
-    """Fill the weights of the nodes for an integral over the posterior after the outcome y.
-
-    The last entry is the mass below the first edge.
-    """
+    """Fill the weights of the nodes for an integral over the posterior after the outcome y."""
+    # the last entry is the mass below the first edge
     n = panels * NODES
     for x in range(n + 1):
         weight[x] = 0.0
@@ -412,11 +405,9 @@ def _change_below(
     after: Floats,
     inside: Floats,
 ) -> float:
-    """Compute the change of the mass of arm i below ``low`` by the outcome y.
-
-    ``inside`` are the changes above ``low``; their sum is relatively accurate if the mass is not
-    small. After a precise outcome, the mass itself is.
-    """
+    """Compute the change of the mass of arm i below ``low`` by the outcome y."""
+    # The sum of ``inside``, the changes above ``low``, is accurate if the mass is not small. After
+    # a precise outcome, the mass itself is
     if arms[NARROW, i] >= WIDE or arms[BELOW, i] >= 0.25 or not has_after(family):
         return -float(inside.sum())
     here, g = np.empty((2, NODES))
@@ -496,10 +487,7 @@ def fill_information(
     total: float,
     h: Floats,
 ) -> float:
-    """Compute h of all arms, from r = g / F, F, the product of all F, and alpha.
-
-    Return the largest error of the sum of the probabilities of the outcomes.
-    """
+    """Compute h of all arms; return the largest error of the sum of p(y)."""
     defect = 0.0
     nodes = place.size
     v = np.empty((active, nodes + 1))

@@ -5,10 +5,8 @@ With r_i = g_i / F_i and the product P of all distribution functions, on the log
     alpha_i = int r_i P du,    W_ij = int r_i r_j P du,    Delta_L = int F_L (1 - P / F_L) dx.
 
 F has a positive lower limit, and F_i in r_i is the same number as in P, so the quotients are exact
-up to rounding for any error of F_i. Conditional means, regrets and divergences are computed from W
-and from survivals, never from differences of means.
-
-A column of the table represents ``count`` arms with the same posterior; its values are per arm.
+up to rounding for any error of F_i. All results follow from W and survivals, never from differences
+of means. A column of the table represents ``count`` arms with the same posterior, per arm.
 """
 
 from __future__ import annotations
@@ -43,10 +41,8 @@ TINY = 1e-300
 
 @kernel(inline=True)
 def _log_f(big_f: float, survival: float) -> float:
-    """Compute log F from F, or from S if F > 1/2.
-
-    It relies on the order of rounding: with REDUCTIONS it would lose S.
-    """
+    """Compute log F from F, or from S if F > 1/2."""
+    # it relies on the order of rounding: with REDUCTIONS it would lose S
     by_survival = big_f > 0.5
     z = 1.0 - survival if by_survival else big_f
     lost = (-survival - (z - 1.0)) / z if by_survival else 0.0
@@ -57,10 +53,8 @@ def _log_f(big_f: float, survival: float) -> float:
 def fold_equals(
     big_f: Floats, survival: Floats, count: float, product: Floats, some: Floats
 ) -> None:
-    """Add ``count`` more arms with the same F and S.
-
-    product *= F^count, and some = 1 - (1 - some) F^count, the probability that an arm lies above.
-    """
+    """Add ``count`` more arms with the same F and S."""
+    # product *= F^count, and some = 1 - (1 - some) F^count, the probability that an arm lies above
     if count <= FEW_EQUALS:
         for _ in range(int(count)):
             for i in range(big_f.size):
@@ -110,10 +104,7 @@ def fill_two_rows(
     two: Floats,
     w: Floats,
 ) -> None:
-    """Set w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time, with sums in registers.
-
-    ``one`` and ``two`` are work space for r_i P du and r_k P du.
-    """
+    """Set w[0, j] = W_ij and w[1, j] = W_kj for all j, four at a time, with sums in registers."""
     both = max(panels_of[i], panels_of[k]) * NODES
     row_i, row_k, weight = r[i, :both], r[k, :both], joint[:both]
     first, second = one[:both], two[:both]
@@ -205,14 +196,9 @@ def fill_gains(
     h: Floats,
     v: Floats,
 ) -> None:
-    """Compute h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2.
-
-    M_ji - m_i follows from W without cancellation: -W_ij / (n_i alpha_j) for j != i, and
-    sum_{j != i} W_ij / (n_i alpha_i) for j = i. An empty ``v`` is not filled.
-
-    ``one``, ``two``, ``few`` of FEW_DISTINCT rows and columns, and ``work`` of seven rows are work
-    space.
-    """
+    """Compute h_i = sum_j alpha_j KL(M_ji || m_i) and v_i = sum_j alpha_j (M_ji - m_i)^2."""
+    # M_ji - m_i follows from W without cancellation: it is -W_ij / (n_i alpha_j) for j != i, and
+    # sum_{j != i} W_ij / (n_i alpha_i) for j = i; an empty ``v`` is not filled
     equals = False
     w, shift, weight, mean, rest = work[:2], work[2], work[3], work[4], work[5]
     per_alpha = work[6]
@@ -286,10 +272,7 @@ def _empty_table(slots: int) -> Ints:
 
 @kernel()
 def group_arms(a: Floats, b: Floats, group: Ints, first: Ints) -> int:
-    """Number the distinct pairs (a, b) in the order of their first arms; return their count.
-
-    ``group[k]`` is the number of the pair of arm k; ``first[d]`` is the first arm of pair d.
-    """
+    """Number the distinct pairs (a, b) in the order of their first arms; return their count."""
     distinct = 0
     if a.size <= FEW_ARMS:
         for k in range(a.size):

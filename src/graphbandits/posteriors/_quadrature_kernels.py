@@ -77,11 +77,9 @@ def expm1_lane(x: float) -> tuple[float, float]:
 
 @kernel(fastmath={"contract"}, inline=True)
 def log_lane(z: float, lost: float) -> float:
-    """Compute log(z) + lost for z > 0, to about 1 ulp.
-
-    z = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the odd series in (m-1)/(m+1), with the
-    coefficients of fdlibm. ``lost`` is a correction of log z for the rounding of z.
-    """
+    """Compute log(z) + lost for z > 0, to about 1 ulp; ``lost`` corrects the rounding of z."""
+    # z = 2^k m with m in [sqrt(1/2), sqrt(2)); log m by the odd series in (m-1)/(m+1), with the
+    # coefficients of fdlibm
     bits = np.float64(z).view(np.uint64)
     biased = (bits + _TO_SQRT_HALF) >> _52
     k = np.uint64(biased | _AS_DOUBLE).view(np.float64) - _DOUBLE_BIAS
@@ -157,11 +155,8 @@ def phi(u: float) -> float:
 
 @kernel(inline=True)
 def bernoulli_kl(mean: float, rest: float, shift: float) -> float:
-    """Compute KL(Bernoulli(m + e) || Bernoulli(m)) = m phi(e/m) + (1-m) phi(-e/(1-m)).
-
-    The shift e must keep m + e strictly between 0 and 1. ``rest`` is 1 - m, passed separately
-    because the difference can lose its digits.
-    """
+    """Compute KL(Bernoulli(m + e) || Bernoulli(m)) = m phi(e/m) + (1-m) phi(-e/(1-m))."""
+    # 0 < m + e < 1; ``rest`` is 1 - m, because the difference can lose its digits
     return mean * phi(shift / mean) + rest * phi(-shift / rest)
 
 
@@ -177,11 +172,11 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 
 class Setting(NamedTuple):
-    """Accuracy setting; see :mod:`graphbandits.posteriors._quadrature_kernels`.
+    """Accuracy setting.
 
-    Probabilities below exp(-reach) / K are neglected. The width of a panel is at most ``panel``
-    standard deviations of the narrowest arm. No log density or log distribution function changes by
-    more than ``change + relief * (its decrease so far)`` in a panel.
+    Probabilities below exp(-reach) / K are neglected. A panel is at most ``panel`` standard
+    deviations of the narrowest arm wide, and no log density or log distribution function changes in
+    it by more than ``change + relief * (its decrease so far)``.
     """
 
     reach: float
@@ -251,10 +246,8 @@ def set_shapes(arms: Floats, count: int, reach: float) -> int:
 
 @kernel()
 def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
-    """Fill the log densities at the mode of the leader, and Chernoff bounds of the mass below low.
-
-    ``count`` is a multiple of LANES.
-    """
+    """Fill the log densities at the mode of the leader, and bounds of the mass below ``low``."""
+    # ``count`` is a multiple of LANES
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, height, below = arms[TOP, :count], arms[HEIGHT, :count], arms[BELOW, :count]
     for k in range(count):
@@ -266,11 +259,9 @@ def set_places(arms: Floats, count: int, mode: float, low: float) -> None:
 
 @kernel(inline=True)
 def about_end(a: float, b: float, centre: float, reach: float, side: float) -> float:
-    """Approximate the place at which the upper (side 1) or lower (side -1) level is ``reach``.
-
-    It is exact for a normal density, and for the two tails of p (e^d - 1 - d), the limit of the
-    level if the smaller parameter p is much smaller.
-    """
+    """Approximate the place at which the upper (side 1) or lower (side -1) level is ``reach``."""
+    # exact for a normal density, and for the two tails of p (e^d - 1 - d), the limit of the level
+    # if the smaller parameter p is much smaller
     y = reach / min(a, b)
     distance = y + math.sqrt(2.0 * y * (a + b) / max(a, b))
     toward_middle = side if a <= b else -side
@@ -281,10 +272,8 @@ def about_end(a: float, b: float, centre: float, reach: float, side: float) -> f
 
 @kernel(inline=True)
 def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
-    """Find a place in the upper tail at which the level is at least ``reach``.
-
-    A Newton step on a convex function ends outside, from any start.
-    """
+    """Find a place in the upper tail at which the level is at least ``reach``."""
+    # a Newton step on a convex function ends outside, from any start
     u = about_end(a, b, centre, reach, 1.0)
     level, slope, _ = level_at(a, b, centre, u)
     return u - (level - reach) / slope
@@ -292,10 +281,8 @@ def end_of_tail(a: float, b: float, centre: float, reach: float) -> float:
 
 @kernel(fastmath=REDUCTIONS)
 def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, float]:
-    """Compute Chernoff's bound of the log of the product of all distribution functions at u.
-
-    Return the bound and its derivative. ``count`` is a multiple of LANES; ``work`` has two rows.
-    """
+    """Compute Chernoff's bound of the log of the product of all F at u, and its derivative."""
+    # ``count`` is a multiple of LANES
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     number, logs, rates = arms[COUNT, :count], work[0, :count], work[1, :count]
     for k in range(count):
@@ -312,11 +299,9 @@ def chernoff(arms: Floats, count: int, u: float, work: Floats) -> tuple[float, f
 
 @kernel(inline=True)
 def least_tail(density: float, slope: float, bend: float, steepest: float) -> float:
-    """Compute a lower bound of a tail from the density, the slope of its log and its bend.
-
-    Within a unit the second derivative ``bend`` grows by a factor of at most e, and the slope never
-    exceeds the parameter ``steepest``.
-    """
+    """Compute a lower bound of a tail from the density, the slope of its log and its bend."""
+    # within a unit the second derivative ``bend`` grows by a factor of at most e, and the slope
+    # never exceeds the parameter ``steepest``
     mills = 0.5 * (slope + math.sqrt(slope * slope + 4.0 * math.e * bend))
     return density * max(1.0 / steepest, 0.5 / max(1.0, mills))
 
@@ -325,12 +310,9 @@ def least_tail(density: float, slope: float, bend: float, steepest: float) -> fl
 def product_bound(
     arms: Floats, count: int, setting: Setting, u: float, work: Floats
 ) -> tuple[float, float, float]:
-    """Compute a tighter bound than Chernoff's, which is trivial above the means, for many arms.
-
-    Return the bound of the log of the product of all distribution functions at u, its approximate
-    derivative, and the steepest log density in units of the allowed change per panel. ``count`` is
-    a multiple of LANES; ``work`` has three rows.
-    """
+    """Compute a tighter bound than Chernoff's, which is trivial above the means, for many arms."""
+    # return the bound of the log of the product of all F at u, its approximate derivative, and the
+    # steepest log density in units of the allowed change per panel
     a, b, centre = arms[A, :count], arms[B, :count], arms[CENTRE, :count]
     top, end, number = arms[TOP, :count], arms[END, :count], arms[COUNT, :count]
     logs, rates, steeps = work[0, :count], work[1, :count], work[2, :count]
@@ -381,11 +363,8 @@ NODE, WEIGHT = np.polynomial.legendre.leggauss(NODES)
 
 @kernel()
 def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floats) -> float:
-    """Find a place below which the product of all distribution functions is under exp(-reach).
-
-    Newton's method on a bound of its logarithm, within a bracket, because the bound is
-    discontinuous at the mode of an arm.
-    """
+    """Find a place below which the product of all F is under exp(-reach)."""
+    # Newton's method within a bracket, because the bound is discontinuous at the mode of an arm
     together = 0.0
     for k in range(count):
         together += arms[COUNT, k]
@@ -418,12 +397,9 @@ def find_low(arms: Floats, count: int, setting: Setting, leader: int, work: Floa
 
 @kernel()
 def widest(u: float, e: float, low: float, high: float, narrowest: float, panel: float) -> float:
-    """Compute the width of a panel from u to the right; ``e`` is exp(-|u|).
-
-    The width is ``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm. Far out,
-    where that is long, the weight dx of a regret changes like exp(-|u|), so the width is also
-    limited by the distance to the middle of the axis.
-    """
+    """Compute the width of a panel from u to the right; ``e`` is exp(-|u|)."""
+    # ``panel`` standard deviations 1/sqrt(n x (1-x)) of the narrowest arm; far out, where that is
+    # long, dx changes like exp(-|u|), so the distance to the middle of the axis is a limit, too
     here = panel * (1.0 + e) / math.sqrt(narrowest * e) if e > 0.0 else np.inf
     if u >= 0.0:
         return min(here, STRIP + (u - max(0.0, low)))
@@ -447,11 +423,8 @@ def place_panels(
     edges: Floats,
     work: Floats,
 ) -> int:
-    """Divide the interval from ``low`` to the end of the last arm into panels.
-
-    All widths are scaled by ``cut``. Panel p is from ``edges[p]`` to ``edges[p + 1]``. Return the
-    number of panels, or -1 if ``edges`` is too short.
-    """
+    """Fill the edges of the panels from ``low`` to the end of the last arm; return their number."""
+    # -1 if ``edges`` is too short
     high = -np.inf
     together = 0.0
     for k in range(count):
@@ -587,11 +560,9 @@ def _density_by_itself(
 
 @kernel()
 def fill_density(arms: Floats, k: int, leader: int, nodes: Floats, n: int, g: Floats) -> None:
-    """Compute the density of arm k at the first n nodes, on the logit axis.
-
-    At the other nodes it is negligible. The level follows from functions of the leader by one
-    multiplication each; if these are too large for the rounding error, it is computed directly.
-    """
+    """Compute the density of arm k at the first n nodes; at the others it is negligible."""
+    # the level follows from functions of the leader by one multiplication each; if these are too
+    # large for the rounding error, it is computed directly
     a, b, size = arms[A, k], arms[B, k], arms[SIZE, k]
     p = a if arms[A, leader] <= arms[B, leader] else b
     height = arms[HEIGHT, k]
@@ -635,10 +606,8 @@ def lower_tail(arms: Floats, k: int, u: float) -> tuple[float, float]:
 
 @kernel(fastmath=REDUCTIONS)
 def accumulate(g: Floats, edges: Floats, panels: int, mass: Floats, within: Floats) -> float:
-    """Integrate the density from the left edge of each panel to its nodes; return the total mass.
-
-    ``mass`` gets the mass of each panel, followed by the mass to the right of each panel.
-    """
+    """Integrate the density from the left edge of each panel to its nodes; return the mass."""
+    # ``mass`` gets the mass of each panel, followed by the mass to the right of each panel
     total = 0.0
     for p in range(panels):
         # slices: an index that might be negative prevents vectorisation
@@ -691,11 +660,9 @@ def fold_in(
     some: Floats,
     r: Floats,
 ) -> None:
-    """Complete F (in place of the integrals within the panels) and S of one arm, and combine them.
-
-    product *= F; some += others (1 - some) S, the probability that an arm lies above; r /= F.
-    ``first`` is F at the first edge; ``floor`` is a positive lower limit of F.
-    """
+    """Complete F, in place of the integrals within panels, and S of one arm; combine them."""
+    # product *= F; some += others (1 - some) S, the probability that an arm lies above; r /= F;
+    # ``first`` is F at the first edge; ``floor`` is a positive lower limit of F
     left = first
     for p in range(panels):
         here = mass[p]

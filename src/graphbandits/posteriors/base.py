@@ -23,7 +23,7 @@ from graphbandits.rng import Stream
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Observations of one round: triples (trial, arm, reward) in three arrays of the same length.
+    """Observations of one round: triples (trial, arm, reward) in arrays of the same length.
 
     Parameters
     ----------
@@ -34,11 +34,10 @@ class Observations:
     reward : ndarray of float
         Its reward.
     weight : ndarray of float, optional
-        Weight of each observation: the number of outcomes that ``reward`` is the average of; None
-        if all are 1.
+        Number of outcomes that ``reward`` is the average of; None if all are 1.
     time : ndarray of float, optional
-        Time of each observation, which a discounted posterior uses: rounds for ``discount``, units
-        of ``half_life`` otherwise. None for the time of the state: the observations have no age.
+        Time of each observation, for discounted posteriors: rounds for ``discount``, units of
+        ``half_life`` otherwise. None for the time of the state: the observations have no age.
     """
 
     trial: Ints
@@ -48,18 +47,7 @@ class Observations:
     time: Floats | None = None
 
     def select(self, chosen: NDArray[np.bool_]) -> Observations:
-        """Return the observations that a mask selects.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool
-            Which observations to keep.
-
-        Returns
-        -------
-        Observations
-            The selected observations, in the same order.
-        """
+        """Return the observations that a mask selects, in the same order."""
         weight = None if self.weight is None else self.weight[chosen]
         time = None if self.time is None else self.time[chosen]
         return Observations(self.trial[chosen], self.arm[chosen], self.reward[chosen], weight, time)
@@ -68,8 +56,8 @@ class Observations:
 def check_weights(seen: Observations, plugin: object) -> Floats | None:
     """Return the weights of observations for a policy or a posterior; None if all are 1.
 
-    Raise InputError if a weight is not a finite number above 0, or if a weight differs from 1 and
-    the plug-in does not declare ``weighted = True``.
+    Raise InputError if a weight is not a finite number above 0, or differs from 1 and the plug-in
+    is not ``weighted``.
 
     >>> seen = Observations(np.array([0]), np.array([1]), np.array([0.25]), np.array([8.0]))
     >>> check_weights(seen, type("Weighted", (), {"weighted": True})())
@@ -129,7 +117,7 @@ Arm = str | int
 
 @dataclass(frozen=True)
 class Belief:
-    """Statistics of one arm.
+    """Statistics of one arm: the numbers of :class:`Beliefs`.
 
     Parameters
     ----------
@@ -154,12 +142,8 @@ class BeliefsByArm:
     ----------
     arms : tuple of str or int
         The arms, in the order of the arrays.
-    alpha : ndarray of shape (K,)
-        Probability that each arm is best.
-    delta : ndarray of shape (K,)
-        Expected regret of playing each arm.
-    h : ndarray of shape (K,)
-        Information of the outcome of each arm about which arm is best, in nats.
+    alpha, delta, h : ndarray of shape (K,)
+        As in :class:`Beliefs`.
     rho : float
         Expected mean of the best arm.
     error : float or None
@@ -176,22 +160,7 @@ class BeliefsByArm:
 
     @classmethod
     def of(cls, beliefs: Beliefs, arms: tuple[Arm, ...], place: Mapping[Arm, int]) -> BeliefsByArm:
-        """Take the statistics of the first trial.
-
-        Parameters
-        ----------
-        beliefs : Beliefs
-            Statistics of one or more trials.
-        arms : tuple of str or int
-            The arms, in the order of the columns.
-        place : mapping of str or int to int
-            The column of each arm.
-
-        Returns
-        -------
-        BeliefsByArm
-            The statistics by arm.
-        """
+        """Take the statistics of the first trial; ``place`` is the column of each arm."""
         error = None if beliefs.error is None else float(beliefs.error[0])
         rows = (beliefs.alpha[0], beliefs.delta[0], beliefs.h[0])
         return cls(arms, *rows, float(beliefs.rho[0]), error, place)
@@ -222,14 +191,13 @@ class Posterior(Protocol):
         All outcomes of the model, whose likelihoods add up to 1; None if there are infinitely many.
         Updates may accept more ``rewards``, such as those between two outcomes.
     rewards : Support, optional
-        Rewards of the model (:mod:`graphbandits.posteriors.base`). Without it they are the
-        listed ``outcomes``, or all real numbers.
+        Rewards of the model. Without it they are the listed ``outcomes``, or all real numbers.
     weighted : bool, optional
         Whether :meth:`update` uses ``Observations.weight``. Without it, weights other than 1 are
         refused.
     sub_gaussian : float, optional
-        For unbounded rewards: a constant sigma such that the reward of every arm is
-        sigma-sub-Gaussian given any past observations. The regret bounds use it.
+        For unbounded rewards: a sigma such that every reward is sigma-sub-Gaussian given any past
+        observations. The regret bounds use it.
     discount, half_life : float, optional
         If ``discount`` is below 1 or ``half_life`` is not None, :meth:`update` discounts old
         observations by ``Observations.time``, and a method ``discounted(state, now)`` returns the
@@ -366,7 +334,7 @@ class Posterior(Protocol):
         """
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Draw rewards.
+        """Draw rewards of arms with given means.
 
         Parameters
         ----------
@@ -382,7 +350,7 @@ class Posterior(Protocol):
         """
 
     def check_reward(self, reward: float) -> float:
-        """Check a reward given by a user.
+        """Return a reward given by a user as a float; raise InputError if it is not allowed.
 
         Parameters
         ----------
@@ -393,11 +361,6 @@ class Posterior(Protocol):
         -------
         float
             The reward.
-
-        Raises
-        ------
-        InputError
-            If the model has no such reward.
         """
 
 
@@ -448,17 +411,12 @@ class StateChecked(Protocol):
     """Optional protocol of a posterior that checks states loaded from files."""
 
     def check_state(self, state: State) -> None:
-        """Check that a state is one that ``init`` and ``update`` can produce.
+        """Raise InputError unless ``init`` and ``update`` can produce the state.
 
         Parameters
         ----------
         state : dict of str to ndarray
             The state.
-
-        Raises
-        ------
-        InputError
-            If it is not.
         """
 
 
@@ -466,8 +424,7 @@ class StateChecked(Protocol):
 class Support:
     """A set of rewards: listed values, an interval, counts, or all real numbers.
 
-    Use :data:`BINARY`, :data:`COUNT`, :data:`REAL`, :func:`interval` and :func:`values` to create
-    one.
+    Create one with :data:`BINARY`, :data:`COUNT`, :data:`REAL`, :func:`interval` or :func:`values`.
 
     Parameters
     ----------
@@ -499,7 +456,6 @@ class Support:
 
     @property
     def bounded(self) -> bool:
-        """Whether there is a smallest and a largest reward."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
@@ -517,18 +473,6 @@ class Support:
     def contains(self, rewards: Floats) -> NDArray[np.bool_]:
         """Return for each number whether it is a reward of this support.
 
-        Parameters
-        ----------
-        rewards : ndarray of float
-            Numbers.
-
-        Returns
-        -------
-        ndarray of bool
-            False for NaN and infinite numbers.
-
-        Examples
-        --------
         >>> COUNT.contains(np.array([0.0, 1.5, -1.0, np.nan])).tolist()
         [True, False, False, False]
         """
@@ -538,18 +482,7 @@ class Support:
         return inside & (rewards == np.rint(rewards)) if self.integer else inside
 
     def includes(self, other: Support) -> bool:
-        """Return whether every reward of another support is in this one.
-
-        Parameters
-        ----------
-        other : Support
-            The other support.
-
-        Returns
-        -------
-        bool
-            Whether the other support is a subset.
-        """
+        """Return whether every reward of another support is in this one."""
         if other.listed is not None:
             return bool(self.contains(np.array(other.listed)).all())
         if self.listed is not None or (self.integer and not other.integer):
@@ -557,23 +490,7 @@ class Support:
         return self.low <= other.low and other.high <= self.high
 
     def check(self, reward: object) -> float:
-        """Return a reward given by a user as a float.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-
-        Returns
-        -------
-        float
-            The reward.
-
-        Raises
-        ------
-        InputError
-            If it is not a number of this support.
-        """
+        """Return a reward given by a user as a float; raise InputError if it is not allowed."""
         # NumPy registers timedelta64 as an integer; Decimal and NumPy's bool are not Real
         number = isinstance(reward, Real | Decimal | np.bool_)
         if number and not isinstance(reward, np.timedelta64):
@@ -587,7 +504,7 @@ class Support:
 
 
 def _equal(number: float, given: Any) -> bool:
-    """Return whether a float is the given number, up to rounding of the given number to a float."""
+    # an integer must be exact; other numbers may be rounded
     return bool(number == given) or not isinstance(given, int)
 
 
@@ -600,12 +517,12 @@ REAL = Support(-math.inf, math.inf)
 
 
 def interval(low: float, high: float) -> Support:
-    """Return the support of rewards between two numbers.
+    """Return the support of rewards between two finite numbers, low < high.
 
     Parameters
     ----------
     low, high : float
-        Smallest and largest reward, finite, low < high.
+        Smallest and largest reward.
 
     Returns
     -------
@@ -655,8 +572,8 @@ def values(*listed: float) -> Support:
 def reward_support(model: object) -> Support:
     """Return the rewards of a posterior or a world.
 
-    A class without the attribute ``rewards`` has the listed rewards of its attribute ``outcomes``,
-    if there is one, else real rewards. A world without ``rewards`` has those of its prior.
+    Without the attribute ``rewards`` they are those of its prior, if it has one, else the listed
+    ``outcomes``, else all real numbers.
 
     Parameters
     ----------
@@ -667,11 +584,6 @@ def reward_support(model: object) -> Support:
     -------
     Support
         Its rewards.
-
-    Raises
-    ------
-    InputError
-        If ``rewards`` is not a support.
 
     Examples
     --------
@@ -694,12 +606,7 @@ def reward_support(model: object) -> Support:
 
 
 def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
-    """Return the posterior with an accuracy setting; unchanged if ``accuracy`` is None.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> with_accuracy(BetaBernoulli.of(arms=2), "strict").accuracy
-    'strict'
-    """
+    """Return the posterior with an accuracy setting; unchanged if ``accuracy`` is None."""
     if accuracy is None:
         return posterior
     given: Any = posterior
@@ -714,16 +621,8 @@ def with_accuracy(posterior: Posterior, accuracy: str | None) -> Posterior:
 def select_arms(posterior: Posterior, index: Sequence[int] | Ints) -> Posterior:
     """Return the prior of some arms: arm i is ``index[i]``, and an arm may be repeated.
 
-    The arrays among the parameters of a posterior have one entry per arm; all other parameters are
-    those of all arms.
+    Among the parameters of a posterior, arrays have one entry per arm.
 
-    Raises
-    ------
-    InputError
-        If the posterior is not a dataclass, or one of its arrays does not have one entry per arm.
-
-    Examples
-    --------
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> select_arms(BetaBernoulli.of(3, a=[1.0, 2.0, 3.0]), [2, 0, 0, 1]).a
     array([3., 1., 1., 2.])
@@ -779,7 +678,6 @@ def has_variance(posterior: Posterior) -> bool:
 
 
 def _options_of(method: Callable[..., Any]) -> frozenset[str]:
-    """Return the names of the arguments of a method."""
     return _arguments(getattr(method, "__func__", method))
 
 
@@ -790,13 +688,7 @@ def _arguments(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
-    """Return the method ``beliefs``, without the computation of h if the posterior can omit it.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> posterior = BetaBernoulli.of(arms=2)  # computes h together with alpha
-    >>> without_information(posterior)(posterior.init(trials=1)).alpha
-    array([[0.5, 0.5]])
-    """
+    """Return the method ``beliefs``, without the computation of h if the posterior can omit it."""
     able: Any = posterior
     if "information" in _options_of(able.beliefs):
         return partial(able.beliefs, information=False)
@@ -804,7 +696,6 @@ def without_information(posterior: Posterior) -> Callable[..., Beliefs]:
 
 
 def check_variance(posterior: Posterior) -> None:
-    """Raise InputError if a posterior cannot compute the variance form v."""
     if not has_variance(posterior):
         raise InputError(
             f"the posterior '{name_of(posterior)}' has no variance form v, which this policy "
@@ -861,8 +752,8 @@ def check_evidence(posterior: Posterior, given: Sequence[object]) -> tuple[float
 def expect_outcomes(posterior: Posterior, state: State, arm: Ints, weight: Floats) -> State:
     """Add expected outcomes to the state of one trial: the means stay, and the spread shrinks.
 
-    ``weight`` has the expected number of outcomes of each arm. A posterior that takes single
-    rewards has a method ``expect(state, arm, weight)``.
+    ``weight`` is the expected number of outcomes of each arm. A posterior that takes single rewards
+    has a method ``expect(state, arm, weight)``.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli.of(arms=2, a=3, b=1)
@@ -884,14 +775,8 @@ def expect_outcomes(posterior: Posterior, state: State, arm: Ints, weight: Float
 def predict(posterior: Posterior, state: State, stream: Stream) -> Floats:
     """Draw the next reward of each arm from the predictive distribution, once per trial.
 
-    By default the reward of a mean drawn from the posterior. A posterior whose rewards do not
-    depend on the mean alone has a method ``predict(state, stream)``.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> from graphbandits.rng import Keys
-    >>> posterior = BetaBernoulli.of(arms=2)
-    >>> predict(posterior, posterior.init(trials=3), Stream(Keys(1, trials=3), 1, "example")).shape
-    (3, 2)
+    It is the reward of a mean drawn from the posterior, unless the posterior has a method
+    ``predict(state, stream)``: its rewards then depend on more than the mean.
     """
     able: Any = posterior
     if hasattr(able, "predict"):

@@ -157,13 +157,7 @@ class BetaBernoulli(DiscountedPosterior):
 
     @classmethod
     def examples(cls) -> list[BetaBernoulli]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of BetaBernoulli
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         return [
             cls.of(3),
             cls(np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])),
@@ -172,22 +166,9 @@ class BetaBernoulli(DiscountedPosterior):
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         return len(self.a)
 
     def init(self, trials: int) -> State:
-        """Return the prior for each trial.
-
-        Parameters
-        ----------
-        trials : int
-            Number of trials B.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The arrays ``a`` and ``b`` of shape (B, K); with a discount also ``discounted_to``.
-        """
         prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
         return prior | self._initial_time(trials)
 
@@ -195,26 +176,6 @@ class BetaBernoulli(DiscountedPosterior):
         return {"a": self.a, "b": self.b}
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Outcomes 0 and 1, or shares of successes in [0, 1] with weights. With a discount, first
-            the state is discounted up to their latest time.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If the arrays do not fit the state, or a weighted reward is not in [0, 1].
-        """
         a, b = self._arrays(state)
         if a is not state["a"] or b is not state["b"]:
             raise InputError(
@@ -268,8 +229,6 @@ class BetaBernoulli(DiscountedPosterior):
 
         Raises
         ------
-        InputError
-            If a parameter of the state is out of range, or too many arms differ.
         NumericalError
             If the quadrature fails its own check.
 
@@ -298,18 +257,6 @@ class BetaBernoulli(DiscountedPosterior):
         return dataclasses.replace(found, error=error)
 
     def check_state(self, state: State) -> None:
-        """Check the parameters of a state.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Raises
-        ------
-        InputError
-            If a parameter is outside the range in which the statistics are accurate.
-        """
         self._parameters(state)
         self._check_times(state)
 
@@ -418,7 +365,7 @@ class BetaBernoulli(DiscountedPosterior):
         return found
 
     def log_evidence(self, state: State) -> Floats:
-        """Compute the log probability of the outcomes between the prior and a state.
+        """Compute the log probability of the outcomes of each arm between the prior and a state.
 
         Parameters
         ----------
@@ -428,61 +375,23 @@ class BetaBernoulli(DiscountedPosterior):
         Returns
         -------
         ndarray of shape (B, K)
-            log B(a, b) - log B(a_0, b_0) for each arm.
+            log B(a, b) - log B(a_0, b_0).
         """
         self._check_undiscounted("log_evidence")
         a, b = self._parameters(state)
         return np.asarray(scipy.special.betaln(a, b) - scipy.special.betaln(self.a, self.b))
 
     def weaker(self) -> BetaBernoulli:
-        """Return a prior with the same means and a tenth of the weight.
-
-        Returns
-        -------
-        BetaBernoulli
-            The weaker prior.
-        """
+        """Return a prior with the same means and a tenth of the weight."""
         weight = np.maximum(0.1, LEAST_PARAMETER / np.minimum(self.a, self.b))
         return dataclasses.replace(self, a=self.a * weight, b=self.b * weight)
 
     def mean(self, state: State) -> Floats:
-        """Compute the posterior means a / (a + b).
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
         mean: Floats = a / (a + b)
         return mean
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of Beta(a, b).
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1].
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-
-        Examples
-        --------
-        >>> posterior = BetaBernoulli([1, 2], [1, 1])  # F(x) = x and x^2
-        >>> posterior.quantile(posterior.init(trials=1), 0.81)
-        array([[0.81, 0.9 ]])
-        """
         level = check_probability(level, "the level of a quantile")
         a, b = self._parameters(state)
         if level in self.support:
@@ -494,54 +403,13 @@ class BetaBernoulli(DiscountedPosterior):
         return theta[group].reshape(a.shape)
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw theta from Beta(a, b) for each trial and arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         return stream.beta(*self._parameters(state))
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """Return the logits of the draws of :meth:`sample`, which can round to 1 if b is small.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers that :meth:`sample` uses.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The logits.
-        """
+        # logits: draws can round to 1 if b is small
         return stream.beta_logit(*self._parameters(state))
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute log f(theta) = (a-1) log theta + (b-1) log(1-theta) - log B(a, b).
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
-        """
         a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
         return np.asarray(
             scipy.special.xlogy(a - 1.0, theta)
@@ -550,60 +418,15 @@ class BetaBernoulli(DiscountedPosterior):
         )
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """Compute y log theta + (1 - y) log(1 - theta) for a reward y.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-        theta : ndarray
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each mean.
-        """
         return np.asarray(
             scipy.special.xlogy(reward, theta) + scipy.special.xlog1py(1.0 - reward, -theta),
             np.float64,
         )
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Return 1 if the uniform number is below theta, else 0.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Means of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The rewards.
-        """
         return (uniform < theta).astype(np.float64)
 
     def check_reward(self, reward: float) -> float:
-        """Check that a reward is 0 or 1.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-
-        Returns
-        -------
-        float
-            0.0 or 1.0.
-
-        Raises
-        ------
-        InputError
-            If the reward is anything else.
-        """
         # NumPy registers timedelta64 as an integer
         number = isinstance(reward, _NUMBERS) and not isinstance(reward, np.timedelta64)
         if not number or not _is_outcome(reward):
@@ -671,7 +494,6 @@ def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) 
 
 
 def check_accuracy(accuracy: object) -> str:
-    """Check the name of an accuracy setting."""
     if not isinstance(accuracy, str) or accuracy not in SETTINGS:
         raise InputError(f"accuracy must be {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
     return accuracy
@@ -711,12 +533,11 @@ def check_parameters(values: object) -> Floats:
 def beta_quantile(a: Floats, b: Floats, u: Floats) -> Floats:
     """Compute the quantile of level u of Beta(a, b).
 
-    Boost's inverse is sometimes wrong if one parameter is a million times the other. Values that do
-    not lead back to u are found by bisection of the logit.
-
     >>> beta_quantile(np.array(1000.0), np.array(1e9), np.array([0.5])).round(11)
     array([9.9967e-07])
     """
+    # Boost's inverse is sometimes wrong if one parameter is a million times the other: values that
+    # do not lead back to u are found by bisection of the logit
     theta: Floats = np.asarray(scipy.special.betaincinv(a, b, u))
     gap = np.spacing(theta) + 1e-300
     low = scipy.special.betainc(a, b, np.maximum(0.0, theta - gap)) - _NEAR

@@ -111,32 +111,8 @@ class BetaInterval:
         discount: float = 1.0,
         half_life: float | None = None,
     ) -> BetaInterval:
-        """Create a prior from parameters for all arms, or for each arm.
+        """Create a prior from a and b for all arms, or for each arm; see the class.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        a, b : float or sequence of float
-            Parameters of the prior, from 1e-3 to 1e9.
-        low, high : float
-            Smallest and largest reward.
-        evidence : {"draw", "fraction"}
-            How a reward inside the interval counts.
-        accuracy : {"simulation", "strict"}
-            Accuracy of :meth:`beliefs`.
-        discount : float
-            Factor in (0, 1] by which the weight of an observation decreases per round.
-        half_life : float, optional
-            Age at which an observation counts half, instead of ``discount``.
-
-        Returns
-        -------
-        BetaInterval
-            The prior.
-
-        Examples
-        --------
         >>> BetaInterval.of(arms=2, a=3, low=-1, high=1).support
         (-1.0, 1.0)
         """
@@ -146,13 +122,7 @@ class BetaInterval:
 
     @classmethod
     def examples(cls) -> list[BetaInterval]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of BetaInterval
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         a, b = np.array([1.0, 2.5, 0.5, 4.0]), np.array([3.0, 1.5, 0.75, 2.0])
         return [
             cls.of(3),
@@ -170,12 +140,10 @@ class BetaInterval:
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         return len(self.a)
 
     @property
     def support(self) -> tuple[float, float]:
-        """Interval of the mean of an arm."""
         return self.low, self.high
 
     @property
@@ -185,68 +153,15 @@ class BetaInterval:
 
     @property
     def rewards(self) -> Support:
-        """Support of the rewards."""
         return interval(self.low, self.high)
 
     def init(self, trials: int) -> State:
-        """Return the prior for each trial.
-
-        Parameters
-        ----------
-        trials : int
-            Number of trials B.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The arrays ``a`` and ``b`` of shape (B, K); with a discount also ``discounted_to``.
-        """
         return self._beta.init(trials)
 
     def discounted(self, state: State, now: float) -> State:
-        """Return a state discounted up to a time.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`, which is not modified.
-        now : float
-            The time: rounds for ``discount``, units of ``half_life`` otherwise.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The state at this time; the same object if it is there already.
-        """
         return self._beta.discounted(state, now)
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Rewards in the interval.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If a reward is outside of the interval, or the arrays do not fit the state.
-
-        Examples
-        --------
-        >>> posterior = BetaInterval.of(arms=1, low=0, high=4, evidence="fraction")
-        >>> seen = Observations(np.array([0]), np.array([0]), np.array([1.0]))
-        >>> posterior.update(posterior.init(trials=1), seen)
-        {'a': array([[1.25]]), 'b': array([[1.75]])}
-        """
         # (no rewards: it only checks the state)
         none = np.empty(0, np.int64)
         self._beta.update(state, Observations(none, none, np.empty(0)))
@@ -282,35 +197,11 @@ class BetaInterval:
         variance: bool = False,
         information: bool = True,
     ) -> Beliefs:
-        """Compute alpha, Delta, h and rho by the quadrature of :class:`BetaBernoulli`.
+        """Compute the statistics by the quadrature of :meth:`BetaBernoulli.beliefs`.
 
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        accuracy : {"simulation", "strict"}, optional
-            Accuracy setting, if different from that of the posterior.
-        estimate : bool
-            Whether to estimate the error (on the scale of the interval).
-        variance : bool
-            Whether to compute v_i = sum_j alpha_j (M_ji - m_i)^2.
-        information : bool
-            Whether to return h, the information of one draw; otherwise it is NaN.
+        All numbers are on the scale of the interval; h is the information of one draw, and NaN
+        without ``information``.
 
-        Returns
-        -------
-        Beliefs
-            The statistics of each trial.
-
-        Raises
-        ------
-        InputError
-            If a parameter of the state is out of range, or too many arms differ.
-        NumericalError
-            If the quadrature fails its own check.
-
-        Examples
-        --------
         >>> posterior = BetaInterval.of(arms=2, low=0, high=6)
         >>> posterior.beliefs(posterior.init(trials=1)).delta
         array([[1., 1.]])
@@ -326,37 +217,10 @@ class BetaInterval:
         )
 
     def check_state(self, state: State) -> None:
-        """Check the parameters of a state.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Raises
-        ------
-        InputError
-            If a parameter is outside the range in which the statistics are accurate.
-        """
         self._beta.check_state(state)
 
     def expect(self, state: State, arm: Ints, weight: Floats) -> State:
-        """Add expected rewards, in place: a and b grow in their proportion.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state of one trial made by :meth:`init`.
-        arm : ndarray of int
-            Different arms.
-        weight : ndarray of float
-            Expected number of rewards of each of them.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-        """
+        """Add expected rewards to one trial, in place: a and b grow in their proportion."""
         a, b = cast(Floats, state["a"])[0], cast(Floats, state["b"])[0]
         growth = 1.0 + weight / (a[arm] + b[arm])
         a[arm] *= growth
@@ -364,69 +228,15 @@ class BetaInterval:
         return state
 
     def mean(self, state: State) -> Floats:
-        """Compute the posterior means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         return self._scaled(self._beta.mean(state))
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of the means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1].
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-        """
         return self._scaled(self._beta.quantile(state, level))
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw the mean of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         return self._scaled(self._beta.sample(state, stream))
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """Return the logits of the scaled draws of :meth:`sample`, which can round to the ends.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers that :meth:`sample` uses.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The logits.
-        """
         return self._beta.sample_order(state, stream)
 
     def _scaled(self, part: Floats) -> Floats:
@@ -439,20 +249,6 @@ class BetaInterval:
         return part
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute the log density of the mean of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
-        """
         found: Floats = self._beta.log_density(state, self._part(theta)) - np.log(self._width)
         return found
 
@@ -460,18 +256,6 @@ class BetaInterval:
         """Compute p log x + (1 - p) log(1 - x) for the places p of a reward and x of a mean.
 
         For a reward at an end of the interval it is the log probability of its draw.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-        theta : ndarray
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each mean.
         """
         part, x = (reward - self.low) / self._width, self._part(theta)
         return np.asarray(
@@ -479,38 +263,8 @@ class BetaInterval:
         )
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Return the largest reward with the probability that gives the mean, else the smallest.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Means of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The rewards.
-        """
+        """Return the largest reward with the probability that gives the mean, else the smallest."""
         return np.where(uniform < self._part(theta), self.high, self.low)
 
     def check_reward(self, reward: float) -> float:
-        """Check a reward given by a user.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-
-        Returns
-        -------
-        float
-            The reward.
-
-        Raises
-        ------
-        InputError
-            If it is not a number in the interval.
-        """
         return self.rewards.check(reward)

@@ -103,30 +103,8 @@ class Dirichlet(MarginalPosterior):
         discount: float = 1.0,
         half_life: float | None = None,
     ) -> Dirichlet:
-        """Create a prior from weights for all values, for each value, or for each arm and value.
+        """Create a prior from one weight, one per value, or one per arm and value; see the class.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        values : sequence of float
-            All rewards, in increasing order.
-        weights : float, sequence of float, or nested sequence of float
-            One weight; one per value; or one per arm and value.
-        accuracy : {"simulation", "strict"}
-            Accuracy of :meth:`beliefs`.
-        discount : float
-            Factor in (0, 1] by which the weight of an observation decreases per round.
-        half_life : float, optional
-            Age at which an observation counts half, instead of ``discount``.
-
-        Returns
-        -------
-        Dirichlet
-            The prior.
-
-        Examples
-        --------
         >>> Dirichlet.of(arms=2, values=(0, 1, 10), weights=(5, 3, 1)).weights
         array([[5., 3., 1.],
                [5., 3., 1.]])
@@ -144,13 +122,7 @@ class Dirichlet(MarginalPosterior):
 
     @classmethod
     def examples(cls) -> list[Dirichlet]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Dirichlet
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         some = [[2.0, 1.0, 3.5], [1.0, 2.5, 1.0], [4.0, 1.5, 2.0], [1.0, 1.0, 1.5]]
         return [
             cls.of(3),
@@ -159,49 +131,27 @@ class Dirichlet(MarginalPosterior):
         ]
 
     def weaker(self) -> Dirichlet:
-        """Return a prior with the same means and a tenth of the weights, or as little as allowed.
-
-        Returns
-        -------
-        Dirichlet
-            The prior.
-        """
+        """Return a prior with the same means and a tenth of the weights, if allowed."""
         share = np.maximum(0.1, LEAST_WEIGHT / self.weights.min(axis=1, keepdims=True))
         return replace(self, weights=self.weights * np.minimum(share, 1.0))
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         return len(self.weights)
 
     @property
     def support(self) -> tuple[float, float]:
-        """Interval of the mean of an arm: the smallest and the largest value."""
         return self.values[0], self.values[-1]
 
     @property
     def outcomes(self) -> tuple[float, ...]:  # type: ignore[override]
-        """All possible rewards: the values."""
         return self.values
 
     @property
     def rewards(self) -> Support:  # type: ignore[override]
-        """Support of the rewards."""
         return listed_values(*self.values)
 
     def init(self, trials: int) -> State:
-        """Return the prior for each trial.
-
-        Parameters
-        ----------
-        trials : int
-            Number of trials B.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The array ``weights`` of shape (B, K, m); with a discount also ``discounted_to``.
-        """
         return {"weights": np.tile(self.weights, (trials, 1, 1))} | self._initial_time(trials)
 
     def _arrays(self, state: State) -> list[Floats]:
@@ -237,32 +187,6 @@ class Dirichlet(MarginalPosterior):
         return dirichlet_beliefs(self._kernel_common(), parameters, *others)
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Rewards that are listed values.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If a reward is not listed, or the arrays do not fit the state.
-
-        Examples
-        --------
-        >>> posterior = Dirichlet.of(arms=1, values=(0, 1, 5))
-        >>> seen = Observations(np.array([0]), np.array([0]), np.array([5.0]))
-        >>> posterior.update(posterior.init(trials=1), seen)
-        {'weights': array([[[1., 1., 2.]]])}
-        """
         (weights,) = self._in_place(state)
         trial, arm, reward, power = self._observed(state, seen)
         listed = np.array(self.values)
@@ -274,24 +198,8 @@ class Dirichlet(MarginalPosterior):
         return state
 
     def expect(self, state: State, arm: Ints, weight: Floats) -> State:
-        """Add expected rewards, in place: weights grow in their proportions.
+        """Add expected rewards to one trial, in place: weights grow in their proportions.
 
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state of one trial made by :meth:`init`.
-        arm : ndarray of int
-            Different arms.
-        weight : ndarray of float
-            Expected number of rewards of each of them.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Examples
-        --------
         >>> posterior = Dirichlet.of(arms=1, values=(0, 1, 5), weights=(2, 1, 1))
         >>> posterior.expect(posterior.init(trials=1), np.array([0]), np.array([2.0]))
         {'weights': array([[[3. , 1.5, 1.5]]])}
@@ -302,18 +210,6 @@ class Dirichlet(MarginalPosterior):
         return state
 
     def mean(self, state: State) -> Floats:
-        """Compute the posterior means: the average of the values, by their weights.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         weights = np.asarray(state["weights"], np.float64)
         # relative to the smallest value; sums of one row do not depend on the other rows
         apart = np.array(self.values) - self.values[0]
@@ -321,26 +217,6 @@ class Dirichlet(MarginalPosterior):
         return np.minimum(self.values[0] + mean, self.values[-1])
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of the means, by inversion of contour integrals.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1]; 0 and 1 give the smallest and the largest value.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-
-        Examples
-        --------
-        >>> posterior = Dirichlet.of(arms=1, values=(0, 1))  # uniform
-        >>> posterior.quantile(posterior.init(trials=1), 0.3).round(12)
-        array([[0.3]])
-        """
         level = check_probability(level, "the level of a quantile")
         (weights,) = self._checked(state)
         if level in (0.0, 1.0):
@@ -354,41 +230,12 @@ class Dirichlet(MarginalPosterior):
         return np.clip(found, *self.support)[group].reshape(weights.shape[:2])
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw the mean of each arm, from draws of the probabilities of the values.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         low, high = self.support
         share: Floats = scipy.special.expit(self.sample_order(state, stream))
         return np.clip(low + (high - low) * share, low, high)
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """Return the logits of the places of the draws between the smallest and largest value.
-
-        Draws next to the largest value can round to it if weights are small.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers that :meth:`sample` uses.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The logits.
-        """
+        """Return logits of the draws in the support: draws can round to the largest value."""
         (weights,) = self._checked(state)
         trials, arms, m = weights.shape
         # the share of each value in the rest has a Beta distribution
@@ -409,20 +256,7 @@ class Dirichlet(MarginalPosterior):
         return order
 
     def predict(self, state: State, stream: Stream) -> Floats:
-        """Draw the next reward of each arm from the predictive distribution.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The rewards: the values with probabilities proportional to their weights.
-        """
+        """Draw the next reward of each arm: a value with probability weight / sum of weights."""
         (weights,) = self._checked(state)
         below = np.cumsum(weights, axis=-1)
         target = stream.uniform(self.arms)[..., None] * below[..., -1:]
@@ -431,41 +265,11 @@ class Dirichlet(MarginalPosterior):
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute the log density of the mean of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities; -inf outside of the support and at its ends.
-        """
         return self._log_densities(state, theta, -1)
 
     def log_conditional(self, state: State, reward: float, theta: Floats) -> Floats:
         """Compute the log probability of a reward of each arm given its mean and the state.
 
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        reward : float
-            The reward.
-        theta : ndarray of shape (points,)
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log probabilities.
-
-        Examples
-        --------
         >>> posterior = Dirichlet.of(arms=1, values=(0, 1))  # a reward is 1 with probability theta
         >>> theta = np.array([0.25])
         >>> np.exp(posterior.log_conditional(posterior.init(trials=1), 1.0, theta)).round(12)
@@ -491,18 +295,6 @@ class Dirichlet(MarginalPosterior):
 
         The mean does not determine the probabilities of three or more values:
         :meth:`log_conditional` is the likelihood of the model.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-        theta : ndarray
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each mean.
         """
         listed = np.array(self.values)
         k = self.values.index(self.check_reward(reward))
@@ -512,20 +304,8 @@ class Dirichlet(MarginalPosterior):
         return found
 
     def log_evidence(self, state: State) -> Floats:
-        """Compute the log probability of the data that led from this prior to a state.
+        """Compute the log probability of the sequence of rewards of each arm.
 
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The log evidence of each arm: that of the sequence of its rewards.
-
-        Examples
-        --------
         >>> posterior = Dirichlet.of(arms=1, values=(0, 1))
         >>> state = {"weights": np.array([[[1.0, 3.0]]])}  # after 1 and 1
         >>> np.exp(posterior.log_evidence(state)).round(12)  # 1/2 times 2/3
@@ -546,18 +326,6 @@ class Dirichlet(MarginalPosterior):
 
         The mean does not determine the probabilities of three or more values; use :meth:`predict`
         for rewards of the model.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Means of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The rewards.
         """
         listed = np.array(self.values)
         above = np.clip(np.searchsorted(listed, theta), 1, len(listed) - 1)
@@ -593,7 +361,6 @@ def _check_values(values: object) -> tuple[float, ...]:
 
 
 def _check_weights(weights: object) -> Floats:
-    """Return weights as a new array of floats in their range."""
     try:
         array = np.asarray(weights)
     except ValueError:  # nested lists of different lengths

@@ -92,28 +92,8 @@ class GammaPoisson(MarginalPosterior):
         discount: float = 1.0,
         half_life: float | None = None,
     ) -> GammaPoisson:
-        """Create a prior from parameters for all arms, or for each arm.
+        """Create a prior from numbers for all arms, or for each arm; see the class.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        shape, rate : float or sequence of float
-            Parameters of the prior.
-        accuracy : {"simulation", "strict"}
-            Accuracy of :meth:`beliefs`.
-        discount : float
-            Factor in (0, 1] by which the weight of an observation decreases per round.
-        half_life : float, optional
-            Age at which an observation counts half, instead of ``discount``.
-
-        Returns
-        -------
-        GammaPoisson
-            The prior.
-
-        Examples
-        --------
         >>> GammaPoisson.of(arms=2, shape=[1, 2], rate=0.5).rates
         array([0.5, 0.5])
         """
@@ -122,13 +102,7 @@ class GammaPoisson(MarginalPosterior):
 
     @classmethod
     def examples(cls) -> list[GammaPoisson]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of GammaPoisson
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         return [
             cls.of(3),
             cls(np.array([2.0, 1.5, 4.0, 3.0]), np.array([1.0, 0.5, 2.0, 1.0])),
@@ -136,13 +110,7 @@ class GammaPoisson(MarginalPosterior):
         ]
 
     def weaker(self) -> GammaPoisson:
-        """Return a prior with the same means, of a tenth of the shape and of the rate.
-
-        Returns
-        -------
-        GammaPoisson
-            The prior.
-        """
+        """Return a prior with the same means, of a tenth of the shape and of the rate."""
         factor = np.maximum(0.1, np.maximum(LEAST_SHAPE / self.shapes, LEAST_RATE / self.rates))
         shapes = clipped(self.shapes * factor, self.prior_limits["shapes"])
         rates = clipped(self.rates * factor, self.prior_limits["rates"])
@@ -152,32 +120,6 @@ class GammaPoisson(MarginalPosterior):
         return {"shape": self.shapes, "rate": self.rates}
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Counts; an observation of weight w is a count per unit of an exposure w.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If the arrays do not fit the state, or a reward is negative.
-
-        Examples
-        --------
-        >>> posterior = GammaPoisson.of(arms=1)
-        >>> seen = Observations(np.array([0]), np.array([0]), np.array([3.0]))
-        >>> posterior.update(posterior.init(trials=1), seen)
-        {'shape': array([[4.]]), 'rate': array([[2.]])}
-        """
         shape, rate = self._in_place(state)
         trial, arm, reward, weight = self._observed(state, seen)
         if (reward < 0.0).any():
@@ -187,82 +129,23 @@ class GammaPoisson(MarginalPosterior):
         return state
 
     def mean(self, state: State) -> Floats:
-        """Compute the posterior means shape / rate.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         shape, rate = (np.asarray(state[name], np.float64) for name in ("shape", "rate"))
         found: Floats = shape / rate
         return found
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of the rates.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1]; 0 gives 0 and 1 an infinite number.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-
-        Examples
-        --------
-        >>> posterior = GammaPoisson.of(arms=1)  # P(theta < x) = 1 - exp(-x)
-        >>> posterior.quantile(posterior.init(trials=1), 0.5)
-        array([[0.69314718]])
-        """
         level = check_probability(level, "the level of a quantile")
         shape, rate = self._checked(state)
         found: Floats = scipy.special.gammaincinv(shape, level) / rate
         return found
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw the rate of each arm by inversion of its distribution function.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         shape, rate = self._checked(state)
         found: Floats = scipy.special.gammaincinv(shape, self._uniform(stream)) / rate
         return found
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
-        """Return the logarithms of the draws of :meth:`sample`, which can round to 0.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers that :meth:`sample` uses.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The logarithms.
-        """
+        """Return the logarithms of the draws, which can round to 0."""
         shape, rate = self._checked(state)
         uniform = self._uniform(stream)
         draws = scipy.special.gammaincinv(shape, uniform)
@@ -276,20 +159,6 @@ class GammaPoisson(MarginalPosterior):
         return np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute the log density of the rate of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
-        """
         shape, rate = (values[..., None] for values in self._checked(state))
         found: Floats = (
             scipy.special.xlogy(shape, rate)
@@ -300,20 +169,6 @@ class GammaPoisson(MarginalPosterior):
         return found
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """Compute the log probability of a count.
-
-        Parameters
-        ----------
-        reward : float
-            The count.
-        theta : ndarray
-            Rates of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each rate.
-        """
         found: Floats = (
             scipy.special.xlogy(reward, theta)
             - np.asarray(theta)
@@ -322,22 +177,8 @@ class GammaPoisson(MarginalPosterior):
         return found
 
     def log_evidence(self, state: State) -> Floats:
-        """Compute the log marginal likelihood of the data that led from this prior to a state.
+        """Compute the log marginal likelihood of each arm, without a term of the data only.
 
-        A term that depends on the data only is omitted.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The log evidence of each arm.
-
-        Examples
-        --------
         >>> posterior = GammaPoisson.of(arms=1)
         >>> state = {"shape": np.array([[1.0]]), "rate": np.array([[2.0]])}  # after the count 0
         >>> posterior.log_evidence(state)  # P(0) = 1/2
@@ -350,20 +191,7 @@ class GammaPoisson(MarginalPosterior):
         return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Draw counts by inversion of the Poisson distribution function.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Rates of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The counts.
-        """
+        # inversion of the Poisson distribution function
         theta, uniform = np.broadcast_arrays(np.asarray(theta, np.float64), uniform)
         found = np.zeros(theta.shape)
         some = uniform > np.exp(-theta)  # (the others are 0)

@@ -99,30 +99,8 @@ class Normal(MarginalPosterior):
         discount: float = 1.0,
         half_life: float | None = None,
     ) -> Normal:
-        """Create a prior from parameters for all arms, or for each arm.
+        """Create a prior from numbers for all arms, or for each arm; see the class.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        mean, sd : float or sequence of float
-            Mean and standard deviation of the prior.
-        noise : float
-            Standard deviation of a reward.
-        accuracy : {"simulation", "strict"}
-            Accuracy of :meth:`beliefs`.
-        discount : float
-            Factor in (0, 1] by which the weight of an observation decreases per round.
-        half_life : float, optional
-            Age at which an observation counts half, instead of ``discount``.
-
-        Returns
-        -------
-        Normal
-            The prior.
-
-        Examples
-        --------
         >>> Normal.of(arms=2, mean=[0, 1], sd=2).sds
         array([2., 2.])
         """
@@ -131,22 +109,13 @@ class Normal(MarginalPosterior):
 
     @property
     def sub_gaussian(self) -> float:
-        """Largest standard deviation of a reward, sqrt(sds_i^2 + noise^2), before any observation.
-
-        It is at least that of a reward given any observations, because these reduce the variance
-        of the mean.
-        """
+        """Largest standard deviation of a reward before any observation."""
+        # observations reduce the variance of the mean
         return math.hypot(float(self.sds.max()), self.noise)
 
     @classmethod
     def examples(cls) -> list[Normal]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Normal
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         return [
             cls.of(3),
             cls(np.array([0.2, -0.5, 1.0, 0.0]), np.array([1.0, 2.5, 0.5, 1.5]), 0.7),
@@ -154,13 +123,7 @@ class Normal(MarginalPosterior):
         ]
 
     def weaker(self) -> Normal:
-        """Return a prior with the same means and ten times the standard deviations.
-
-        Returns
-        -------
-        Normal
-            The prior.
-        """
+        """Return a prior with the same means and ten times the standard deviations."""
         sds = clipped(10.0 * self.sds, self.prior_limits["sds"])
         return replace(self, sds=sds)
 
@@ -180,32 +143,6 @@ class Normal(MarginalPosterior):
         return np.stack([mean, precision**-0.5, np.full(mean.shape, self.noise)], axis=-1)
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Rewards; an observation of weight w is the average of w rewards.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If the arrays do not fit the state.
-
-        Examples
-        --------
-        >>> posterior = Normal.of(arms=1)
-        >>> seen = Observations(np.array([0]), np.array([0]), np.array([2.0]))
-        >>> posterior.update(posterior.init(trials=1), seen)
-        {'mean': array([[1.]]), 'precision': array([[2.]])}
-        """
         mean, precision = self._in_place(state)
         trial, arm, reward, weight = self._observed(state, seen)
         if not add_to_normal(mean, precision, trial, arm, reward, weight * self.noise**-2.0):
@@ -213,81 +150,21 @@ class Normal(MarginalPosterior):
         return state
 
     def mean(self, state: State) -> Floats:
-        """Return the posterior means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         return np.array(state["mean"], np.float64)
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of the means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1]; 0 and 1 give infinite numbers.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-
-        Examples
-        --------
-        >>> posterior = Normal.of(arms=1)
-        >>> posterior.quantile(posterior.init(trials=1), 0.975)
-        array([[1.95996398]])
-        """
         level = check_probability(level, "the level of a quantile")
         mean, precision = self._checked(state)
         found: Floats = mean + precision**-0.5 * scipy.special.ndtri(level)
         return found
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw the mean of each arm by inversion of its distribution function.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         mean, precision = self._checked(state)
         uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
         found: Floats = mean + precision**-0.5 * scipy.special.ndtri(uniform)
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute the log density of the mean of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
-        """
         mean, precision = (values[..., None] for values in self._checked(state))
         found: Floats = (
             0.5 * np.log(precision) - _HALF_LOG_2PI - 0.5 * precision * (theta - mean) ** 2
@@ -295,42 +172,16 @@ class Normal(MarginalPosterior):
         return found
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """Compute the log density of a reward.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-        theta : ndarray
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each mean.
-        """
         z = (reward - np.asarray(theta, np.float64)) / self.noise
         found: Floats = -0.5 * z * z - _HALF_LOG_2PI - math.log(self.noise)
         return found
 
     def log_evidence(self, state: State) -> Floats:
-        """Compute the log marginal likelihood of the data that led from this prior to a state.
+        """Compute the log marginal likelihood of each arm, without a term of the data only.
 
         It is log N(y; m, 1/p + 1/q) for the average y of the data of an arm, of the precision q,
-        and its prior mean m and precision p, without a term that depends on the data only.
+        and its prior mean m and precision p.
 
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The log evidence of each arm.
-
-        Examples
-        --------
         >>> posterior = Normal.of(arms=1)
         >>> state = {"mean": np.array([[1.0]]), "precision": np.array([[2.0]])}  # after y = 2
         >>> near = Normal.of(arms=1, mean=1)  # with the prior mean 1 the same data lead to 1.5
@@ -348,20 +199,6 @@ class Normal(MarginalPosterior):
         return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        """Draw rewards by inversion of the normal distribution function.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Means of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The rewards.
-        """
         found: Floats = theta + self.noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
         return found
 
@@ -446,28 +283,8 @@ class NormalInverseGamma(MarginalPosterior):
         discount: float = 1.0,
         half_life: float | None = None,
     ) -> NormalInverseGamma:
-        """Create a prior from parameters for all arms, or for each arm.
+        """Create a prior from numbers for all arms, or for each arm; see the class.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        mean, count, shape, scale : float or sequence of float
-            Parameters of the prior.
-        accuracy : {"simulation", "strict"}
-            Accuracy of :meth:`beliefs`.
-        discount : float
-            Factor in (0, 1] by which the weight of an observation decreases per round.
-        half_life : float, optional
-            Age at which an observation counts half, instead of ``discount``.
-
-        Returns
-        -------
-        NormalInverseGamma
-            The prior.
-
-        Examples
-        --------
         >>> NormalInverseGamma.of(arms=2, mean=[0, 1], shape=3).shapes
         array([3., 3.])
         """
@@ -478,13 +295,7 @@ class NormalInverseGamma(MarginalPosterior):
 
     @classmethod
     def examples(cls) -> list[NormalInverseGamma]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of NormalInverseGamma
-            Three priors, one of them discounted.
-        """
+        """Instances used by the contract tests."""
         return [
             cls.of(3, shape=4.0, scale=3.0),
             cls(
@@ -497,16 +308,7 @@ class NormalInverseGamma(MarginalPosterior):
         ]
 
     def weaker(self) -> NormalInverseGamma:
-        """Return a prior with the same means, of a tenth of the counts.
-
-        The shape moves to its smallest value, 1, by nine tenths; the ratio of scale and shape is
-        the same.
-
-        Returns
-        -------
-        NormalInverseGamma
-            The prior.
-        """
+        """Return a prior with a tenth of the counts; means and scale / shape stay the same."""
         counts = np.maximum(LEAST_COUNT, self.counts / 10.0)
         shapes = LEAST_SHAPE + (self.shapes - LEAST_SHAPE) / 10.0
         scales = np.maximum(LEAST_SCALE, self.scales * (shapes / self.shapes))
@@ -529,32 +331,6 @@ class NormalInverseGamma(MarginalPosterior):
         scale[rows] = self.scales + f * (scale[rows] - self.scales) + between
 
     def update(self, state: State, seen: Observations) -> State:
-        """Update the posterior by observations, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by :meth:`init`.
-        seen : Observations
-            Rewards, of weight 1.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Raises
-        ------
-        InputError
-            If the arrays do not fit the state, or a weight is not 1.
-
-        Examples
-        --------
-        >>> posterior = NormalInverseGamma.of(arms=1)
-        >>> seen = Observations(np.array([0]), np.array([0]), np.array([2.0]))
-        >>> {k: v.item() for k, v in posterior.update(posterior.init(trials=1), seen).items()}
-        {'mean': 1.0, 'count': 2.0, 'shape': 2.5, 'scale': 2.0}
-        """
         arrays = self._in_place(state)
         trial, arm, reward, power = self._observed(state, seen)
         mean, count, shape, scale = arrays
@@ -563,27 +339,8 @@ class NormalInverseGamma(MarginalPosterior):
         return state
 
     def expect(self, state: State, arm: Ints, weight: Floats) -> State:
-        """Add expected rewards, in place: the mean and the estimated variance stay the same.
+        """Add expected rewards to one trial, in place: mean and estimated variance stay the same.
 
-        The counts grow by the number of rewards and the shapes by half of it; the ratio of scale
-        and shape does not change.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state of one trial made by :meth:`init`.
-        arm : ndarray of int
-            Different arms.
-        weight : ndarray of float
-            Expected number of rewards of each of them.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-
-        Examples
-        --------
         >>> posterior = NormalInverseGamma.of(arms=1, shape=2, scale=6)
         >>> state = posterior.expect(posterior.init(trials=1), np.array([0]), np.array([2.0]))
         >>> {name: values.item() for name, values in state.items()}
@@ -596,41 +353,9 @@ class NormalInverseGamma(MarginalPosterior):
         return state
 
     def mean(self, state: State) -> Floats:
-        """Return the posterior means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         return np.array(state["mean"], np.float64)
 
     def quantile(self, state: State, level: float) -> Floats:
-        """Compute quantiles of the means.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        level : float
-            Level in [0, 1]; 0 and 1 give infinite numbers.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The quantiles.
-
-        Examples
-        --------
-        >>> posterior = NormalInverseGamma.of(arms=1, shape=1)  # 2 degrees of freedom
-        >>> posterior.quantile(posterior.init(trials=1), 0.75)
-        array([[0.81649658]])
-        """
         level = check_probability(level, "the level of a quantile")
         mean, count, shape, scale = self._checked(state)
         if level in (0.0, 1.0):
@@ -639,40 +364,13 @@ class NormalInverseGamma(MarginalPosterior):
         return found
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        """Draw the mean of each arm by inversion of its distribution function.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The draws.
-        """
         mean, count, shape, scale = self._checked(state)
         uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
         found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, uniform)
         return found
 
     def predict(self, state: State, stream: Stream) -> Floats:
-        """Draw the next reward of each arm from the predictive distribution, once per trial.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        stream : Stream
-            The random numbers to use.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The rewards.
-        """
+        """Draw the next reward of each arm from the predictive distribution, once per trial."""
         mean, count, shape, scale = self._checked(state)
         uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
         spread = np.sqrt(scale / shape * (1.0 + 1.0 / count))
@@ -680,20 +378,6 @@ class NormalInverseGamma(MarginalPosterior):
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
-        """Compute the log density of the mean of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        theta : ndarray of shape (points,)
-            Points at which to evaluate the density.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
-        """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
         constant = (
             scipy.special.gammaln(shape + 0.5)
@@ -707,22 +391,7 @@ class NormalInverseGamma(MarginalPosterior):
     def log_conditional(self, state: State, reward: float, theta: Floats) -> Floats:
         """Compute the log density of a reward of each arm given its mean and the state.
 
-        Given the mean, the reward has Student's t distribution around it, with 2 shape + 1 degrees
-        of freedom, because the variance is unknown.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        reward : float
-            The reward.
-        theta : ndarray of shape (points,)
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray of shape (B, K, points)
-            The log densities.
+        The variance is unknown: it is Student's t distribution with 2 shape + 1 degrees of freedom.
         """
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
         q = scale + 0.5 * count * (theta - mean) ** 2
@@ -735,22 +404,9 @@ class NormalInverseGamma(MarginalPosterior):
         return found
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        """Compute the log density of a reward under the prior, for the variance of the first arm.
+        """Compute the log density of a reward for the variance scale / shape of the prior of arm 0.
 
-        It is normal with the variance scale / shape of the prior. Given a state, the variance is
-        uncertain: use :meth:`log_conditional`.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-        theta : ndarray
-            Means of the arm.
-
-        Returns
-        -------
-        ndarray
-            The log likelihood for each mean.
+        Given a state, the variance is uncertain: use :meth:`log_conditional`.
         """
         variance = self._variance()
         apart = reward - np.asarray(theta, np.float64)
@@ -758,26 +414,7 @@ class NormalInverseGamma(MarginalPosterior):
         return found
 
     def log_evidence(self, state: State) -> Floats:
-        """Compute the log marginal likelihood of the data that led from this prior to a state.
-
-        A term that depends on the number of the data only is omitted.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The log evidence of each arm.
-
-        Examples
-        --------
-        >>> posterior = NormalInverseGamma.of(arms=1)
-        >>> posterior.log_evidence(posterior.init(trials=1)).item()
-        0.0
-        """
+        """Compute the log marginal likelihood of each arm, up to a term of the number of data."""
         self._check_undiscounted("log_evidence")
         _, count, shape, scale = self._checked(state)
         before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
@@ -791,18 +428,6 @@ class NormalInverseGamma(MarginalPosterior):
         """Draw normal rewards with the variance scale / shape of the prior of the first arm.
 
         The variance is unknown: :meth:`predict` draws from the predictive distribution of a state.
-
-        Parameters
-        ----------
-        theta : ndarray
-            Means of the arms.
-        uniform : ndarray
-            Uniform random numbers in [0, 1).
-
-        Returns
-        -------
-        ndarray
-            The rewards.
         """
         noise = math.sqrt(self._variance())
         found: Floats = theta + noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))

@@ -69,11 +69,9 @@ class MarginalPosterior(DiscountedPosterior):
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         return len(getattr(self, next(iter(self.prior_limits))))
 
     def _prior_state(self) -> dict[str, Floats]:
-        """Return the arrays (K,) of the state before any observation."""
         return {name: getattr(self, name) for name in self.state_limits}
 
     def _kernel_common(self) -> Floats:
@@ -85,18 +83,6 @@ class MarginalPosterior(DiscountedPosterior):
         return np.stack(self._checked(state), axis=-1)
 
     def init(self, trials: int) -> State:
-        """Return the prior for each trial.
-
-        Parameters
-        ----------
-        trials : int
-            Number of trials B.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The arrays of the state, of shape (B, K); with a discount also ``discounted_to``.
-        """
         prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
         return prior | self._initial_time(trials)
 
@@ -113,36 +99,9 @@ class MarginalPosterior(DiscountedPosterior):
 
         alpha_i = int f_i prod_{k != i} F_k; Delta_i = E[max theta] - m_i; and h_i is the mutual
         information of the next reward of arm i and the best arm, from the probabilities of being
-        best after each reward.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        accuracy : {"simulation", "strict"}, optional
-            Accuracy setting, if different from that of the posterior.
-        estimate : bool
-            Whether to estimate the error: the quadrature is repeated with panels of half the width,
-            and ``error`` is the largest difference, plus the rounding of densities and, for
-            "simulation", the omitted tails. Regrets are relative to the largest standard deviation
-            of an arm that can be best, and for "strict" all values above 1e-30 to themselves.
-        variance : bool
-            Whether to compute v_i = sum_j alpha_j (M_ji - m_i)^2.
-        information : bool
-            Whether to compute h; without it h is NaN, and the computation takes a tenth of the
-            time.
-
-        Returns
-        -------
-        Beliefs
-            The statistics of each trial.
-
-        Raises
-        ------
-        InputError
-            If a parameter of the state is out of range, or too many arms differ.
-        NumericalError
-            If the quadrature fails its own check.
+        best after each reward. Parameters: see :meth:`BetaBernoulli.beliefs`. The error of regrets
+        is relative to the largest standard deviation of an arm that can be best. Without
+        ``information`` h is NaN, and the computation takes a tenth of the time.
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
         found, spread = self._integrated(state, accuracy, variance, information, 1.0)
@@ -212,18 +171,6 @@ class MarginalPosterior(DiscountedPosterior):
         return marginal_beliefs(self.family, self._kernel_common(), parameters, *others)
 
     def check_state(self, state: State) -> None:
-        """Check the parameters of a state.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-
-        Raises
-        ------
-        InputError
-            If a parameter is outside the range in which the statistics are accurate.
-        """
         self._checked(state)
         self._check_times(state)
 
@@ -268,11 +215,9 @@ class MarginalPosterior(DiscountedPosterior):
         return found
 
     def _observed(self, state: State, seen: Observations) -> tuple[Ints, Ints, Floats, Floats]:
-        """Return the columns of observations with their weights; raise InputError if invalid.
-
-        With a discount, the state is discounted up to the latest observations, in place, and the
-        weights of the others decrease with their age.
-        """
+        """Return the columns of observations with their weights; raise InputError if invalid."""
+        # with a discount, the state is discounted up to the latest observations, in place, and the
+        # weights of the others decrease with their age
         given: Any = getattr(seen, "weight", None)
         weight = np.ones(len(seen.trial)) if given is None else np.asarray(given, np.float64)
         if not len(seen.trial) == len(seen.arm) == len(seen.reward) == len(weight):
@@ -295,30 +240,12 @@ class MarginalPosterior(DiscountedPosterior):
         return trial, arm, rewards, weight if power is None else weight * power
 
     def _misfit(self) -> InputError:
-        """Return the error of observations that do not fit the state."""
         return InputError(
             "observations need a trial of the state, an arm from 0 to "
             f"{self.arms - 1} and a reward, in arrays of the same length"
         )
 
     def check_reward(self, reward: float) -> float:
-        """Check a reward given by a user.
-
-        Parameters
-        ----------
-        reward : float
-            The reward.
-
-        Returns
-        -------
-        float
-            The reward.
-
-        Raises
-        ------
-        InputError
-            If the model has no such reward.
-        """
         return self.rewards.check(reward)
 
 
@@ -339,9 +266,4 @@ def _check_numbers(values: object, name: str, low: float, high: float) -> Floats
 
 
 def clipped(values: Floats, limits: tuple[float, float]) -> Floats:
-    """Return values moved into a range.
-
-    >>> clipped(np.array([0.1, 5.0]), (1.0, 2.0))
-    array([1., 2.])
-    """
     return np.clip(values, *limits)

@@ -4,10 +4,9 @@ With the factor g per unit of time, the natural parameters S of a conjugate fami
 
     S = S_0 + sum over the observations of g^age s(y),
 
-where S_0 are those of the prior and s(y) is what an observation y adds to them. So the density is
-proportional to f_0 times the likelihoods to the power g^age: the posterior is exact for this
-discounted likelihood. Without observations it moves towards the prior, f_0^(1 - g) f^g after one
-unit of time.
+where S_0 are those of the prior and s(y) is what an observation y adds to them: the density is
+proportional to f_0 times the likelihoods to the power g^age. Without observations it moves towards
+the prior, f_0^(1 - g) f^g after one unit of time.
 
 ``discount`` is g per round. ``half_life`` is the age at which an observation counts half:
 g = 2^(-1/half_life) per unit of time, a second in a live agent and a round in a simulation.
@@ -29,7 +28,7 @@ TIME = "discounted_to"
 
 
 def is_discounted(posterior: object) -> bool:
-    """Return whether a posterior discounts old observations.
+    """Return whether a posterior has a discount below 1 or a half-life.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ def is_discounted(posterior: object) -> bool:
     Returns
     -------
     bool
-        True if it has a discount below 1 or a half-life.
+        Whether it discounts old observations.
 
     Examples
     --------
@@ -63,8 +62,8 @@ def discounted(posterior: Posterior, state: State, now: float) -> State:
     state : dict of str to ndarray
         Its state, which is not modified. Other arrays are kept.
     now : float
-        The time: rounds for ``discount``, units of ``half_life`` otherwise. A time before that of
-        the state changes nothing.
+        The time: rounds for ``discount``, units of ``half_life`` otherwise. An earlier time changes
+        nothing.
 
     Returns
     -------
@@ -87,8 +86,7 @@ def discounted(posterior: Posterior, state: State, now: float) -> State:
 def at_decision(posterior: Posterior, state: State, t: int, now: float) -> State:
     """Return a state discounted up to the decision of round t at the time ``now``.
 
-    With ``discount`` these are all rounds before t. In a simulation the state is there already if
-    every round has observations.
+    With ``discount`` these are all rounds before t.
 
     >>> from graphbandits.posteriors import BetaBernoulli
     >>> posterior = BetaBernoulli.of(arms=1, discount=0.5)
@@ -102,13 +100,7 @@ def at_decision(posterior: Posterior, state: State, t: int, now: float) -> State
 
 
 def with_time(posterior: Posterior, seen: Observations, now: float) -> Observations:
-    """Return observations with the time ``now``, if they have none and the posterior uses it.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> seen = Observations(np.array([0]), np.array([0]), np.array([1.0]))
-    >>> with_time(BetaBernoulli.of(arms=1, half_life=60), seen, now=7.5).time
-    array([7.5])
-    """
+    """Return observations with the time ``now``, if they have none and the posterior uses it."""
     if seen.time is not None or not is_discounted(posterior):
         return seen
     return dataclasses.replace(seen, time=np.full(len(seen.arm), now))
@@ -117,10 +109,10 @@ def with_time(posterior: Posterior, seen: Observations, now: float) -> Observati
 class DiscountedPosterior:
     """Base class of posteriors that can discount old observations.
 
-    A subclass is a dataclass with the fields ``discount`` and ``half_life``. The state of an
-    instance that uses one of them has one more array, ``discounted_to`` of shape (B,): the time up
-    to which each trial is discounted. It starts at 0 for ``discount``, and at -inf for
-    ``half_life``: such a state has no time yet, and takes the first one that it meets.
+    A subclass is a dataclass with the fields ``discount`` and ``half_life``. If one of them is
+    used, the state has one more array, ``discounted_to`` of shape (B,): the time up to which each
+    trial is discounted. It starts at 0 for ``discount``, and for ``half_life`` at -inf: such a
+    state takes the first time that it meets.
     """
 
     discount: float
@@ -146,26 +138,12 @@ class DiscountedPosterior:
             )
 
     def _initial_time(self, trials: int) -> State:
-        """Return the array that the state of a discounted posterior has in addition."""
         if not is_discounted(self):
             return {}
         return {TIME: np.full(trials, 0.0 if self.half_life is None else -np.inf)}
 
     def discounted(self, state: State, now: float) -> State:
-        """Return a state discounted up to a time.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state made by ``init``, which is not modified.
-        now : float
-            The time: rounds for ``discount``, units of ``half_life`` otherwise.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The state at this time; the same object if it is there already.
-        """
+        """See :func:`discounted`."""
         if not is_discounted(self) or not (self._times(state) < now).any():
             return state
         names = (*self._prior_state(), TIME)
@@ -191,21 +169,16 @@ class DiscountedPosterior:
         return np.exp2(-age / self.half_life)
 
     def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
-        """Move natural parameters of some trials towards the prior, by a factor for each trial.
-
-        All arrays are natural parameters, unless a family overrides this method. In the form
-        S_0 + f (S - S_0) the result is not below S_0, and the prior does not change.
-        """
+        """Move natural parameters of some trials towards the prior, by a factor for each trial."""
+        # S_0 + f (S - S_0) is not below S_0, and does not change the prior. Families whose arrays
+        # are not natural parameters override this method
         for name, prior in self._prior_state().items():
             values = cast(Floats, state[name])
             by_row = factor.reshape(-1, *(1,) * (values.ndim - 1))
             values[rows] = prior + by_row * (values[rows] - prior)
 
     def _powers(self, state: State, trial: Ints, seen: Observations) -> Floats | None:
-        """Discount a state up to its latest observations, in place; return their weights by age.
-
-        None means that all are 1.
-        """
+        """Discount a state up to its latest observations, in place; return their weights by age."""
         if not is_discounted(self) or seen.time is None:
             return None
         when, time = np.asarray(seen.time), self._times(state)
@@ -234,7 +207,6 @@ class DiscountedPosterior:
         return found
 
     def _check_times(self, state: State) -> None:
-        """Check the times of a state that was loaded from a file."""
         if not is_discounted(self):
             return
         found = self._times(state)
@@ -246,7 +218,6 @@ class DiscountedPosterior:
             )
 
     def _check_undiscounted(self, what: str) -> None:
-        """Raise InputError if the posterior is discounted."""
         if is_discounted(self):
             raise InputError(
                 f"{what} is not defined for a discounted posterior, whose likelihood is not a "

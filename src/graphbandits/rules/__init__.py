@@ -60,26 +60,8 @@ def ids_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
 
     Liu, Buccapatnam and Shroff (2018), IDS-N; on the empty graph the IDS of Russo and Van Roy. Two
     arms suffice (Proposition 3). On an edge of the frontier, with D1 < D2 and I1 < I2, the second
-    arm has the probability clip(D1/(D2-D1) - 2 I1/(I2-I1), 0, 1).
+    arm has the probability clip(D1/(D2-D1) - 2 I1/(I2-I1), 0, 1). Parameters: see :func:`ids_lp`.
 
-    Parameters
-    ----------
-    alpha : ndarray of shape (B, K)
-        Probability that each arm is best.
-    delta : ndarray of shape (B, K)
-        Expected regret of playing each arm.
-    h : ndarray of shape (B, K)
-        Information of the outcome of each arm about the best arm.
-    gain : ndarray of shape (B, K)
-        Information gain of playing each arm, for example G h.
-
-    Returns
-    -------
-    ndarray of shape (B, K)
-        The probability of each arm.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> alpha = np.array([[0.5, 0.5]])
     >>> ids_n(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.01, 0.2]]))
@@ -94,26 +76,8 @@ def ids_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
 def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
     """Solve P2: min over pi of pi.Delta subject to pi.gain >= alpha.gain.
 
-    Liu, Buccapatnam and Shroff (2018), IDSN-LP.
+    Liu, Buccapatnam and Shroff (2018), IDSN-LP. Parameters: see :func:`ids_lp`.
 
-    Parameters
-    ----------
-    alpha : ndarray of shape (B, K)
-        Probability that each arm is best.
-    delta : ndarray of shape (B, K)
-        Expected regret of playing each arm.
-    h : ndarray of shape (B, K)
-        Information of the outcome of each arm about the best arm.
-    gain : ndarray of shape (B, K)
-        Information gain of playing each arm, for example G h.
-
-    Returns
-    -------
-    ndarray of shape (B, K)
-        The probability of each arm.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> alpha = np.array([[0.75, 0.25]])
     >>> idsn_lp(alpha, np.array([[0.1, 0.3]]), alpha, np.array([[0.1, 0.2]]))
@@ -126,32 +90,9 @@ def idsn_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
 
 
 def ts_n(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:
-    """Return pi = alpha: exact Thompson sampling.
+    """Return pi = alpha: exact Thompson sampling. Parameters: see :func:`ids_lp`.
 
     Thompson (1933); with graph feedback Tossou, Dimitrakakis and Dubhashi (2017) and Liu,
     Buccapatnam and Shroff (2018).
-
-    Parameters
-    ----------
-    alpha : ndarray of shape (B, K)
-        Probability that each arm is best.
-    delta : ndarray of shape (B, K)
-        Expected regret of playing each arm.
-    h : ndarray of shape (B, K)
-        Information of the outcome of each arm about the best arm.
-    gain : ndarray of shape (B, K)
-        Information gain of playing each arm, for example G h.
-
-    Returns
-    -------
-    ndarray of shape (B, K)
-        The probability of each arm.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> alpha, rest = np.array([[0.7, 0.3]]), np.zeros((1, 2))
-    >>> ts_n(alpha, rest, rest, rest)
-    array([[0.7, 0.3]])
     """
     return alpha.copy()

@@ -50,10 +50,8 @@ def _rising(values: Floats, order: Ints) -> bool:
 
 @kernel()
 def _merge_sort(values: Floats, order: Ints) -> None:
-    """Sort ``order`` by increasing value; a stable sort.
-
-    (NumPy's stable sort takes four seconds to compile.)
-    """
+    """Sort ``order`` by increasing value; a stable sort."""
+    # NumPy's stable sort takes four seconds to compile
     size = order.size
     for first in range(0, size, FEW):
         _insertion_sort(values, order[first : min(first + FEW, size)])
@@ -186,12 +184,9 @@ def _hull_of(delta: Floats, gain: Floats, order: Ints, arms: int, hull: Ints, gr
 
 @kernel()
 def frontier(delta: Floats, gain: Floats, hull: Ints, order: Ints, group: Ints) -> int:
-    """Find the vertices of the hull, by increasing Delta and gain; return their number.
-
-    ``hull[v]`` is an arm that represents its point. ``group[i]`` is equal for all arms of a point,
-    and -1 for arms outside all points (dominated by an arm of the same Delta, or by one of the
-    largest gain). ``order`` is work space.
-    """
+    """Find the vertices of the hull, by increasing Delta and gain; return their number."""
+    # ``hull[v]`` is an arm that represents its point; ``group[i]`` is equal for all arms of a
+    # point, and -1 for arms that are dominated by one of the same Delta, or of the largest gain
     arms = _candidates(delta, gain, order)
     _sort(delta, order[:arms])
     return _hull_of(delta, gain, order, arms, hull, group)
@@ -207,22 +202,8 @@ def _sort_kernel(delta: Floats, gain: Floats, order: Ints) -> None:
 
 
 def sort_many(delta: Floats, gain: Floats) -> Ints:
-    """Sort the candidates of each trial if there are many arms.
-
-    Few arms are sorted where they are used. A separate kernel for many arms is compiled only if it
-    is needed.
-
-    Parameters
-    ----------
-    delta, gain : ndarray of shape (B, K)
-        Expected regret and information gain of each arm.
-
-    Returns
-    -------
-    ndarray of shape (B, K + 1)
-        The sorted candidates of each trial; their number is in the last column. For few arms the
-        array has no rows.
-    """
+    """Sort the candidates of each trial if there are many arms."""
+    # few arms are sorted where they are used; a separate kernel is compiled only if it is needed
     trials, arms = delta.shape
     if arms <= FEW:
         return np.empty((0, arms + 1), np.int64)
@@ -261,10 +242,8 @@ def share(pi: Floats, group: Ints, arm: int, probability: float) -> None:
 
 @kernel()
 def _mean_above(alpha: Floats, worth: Floats, level: float) -> float:
-    """Compute alpha.(worth - level) without cancellation.
-
-    The difference alpha.worth - level would cancel if nearly all of alpha is on one arm.
-    """
+    """Compute alpha.(worth - level)."""
+    # alpha.worth - level would cancel if nearly all of alpha is on one arm
     total = 0.0
     for i in range(alpha.size):
         total += alpha[i] * (worth[i] - level)
@@ -281,10 +260,8 @@ def least_regret_kernel(
     space: Ints,
     pi: Floats,
 ) -> None:
-    """Minimise pi.delta subject to pi.gain >= min(alpha.worth, largest gain), for each trial.
-
-    ``order`` is from :func:`sort_many`, ``space`` from :func:`work_space`; all of pi is 0.
-    """
+    """Minimise pi.delta subject to pi.gain >= min(alpha.worth, largest gain), for each trial."""
+    # ``order`` is from sort_many, ``space`` from work_space; all of pi is 0
     hull, group = space[1], space[2]
     for b in range(delta.shape[0]):
         count = _hull_of_trial(delta[b], gain[b], order, b, space)
@@ -306,10 +283,8 @@ def least_regret_kernel(
 
 @kernel()
 def least_ratio_kernel(delta: Floats, gain: Floats, order: Ints, space: Ints, pi: Floats) -> None:
-    """Minimise (pi.delta)^2 / (pi.gain) for each trial; argmin delta if all gains are zero.
-
-    ``order`` is from :func:`sort_many`, ``space`` from :func:`work_space`; all of pi is 0.
-    """
+    """Minimise (pi.delta)^2 / (pi.gain) for each trial; argmin delta if all gains are zero."""
+    # ``order`` is from sort_many, ``space`` from work_space; all of pi is 0
     hull, group = space[1], space[2]
     for b in range(delta.shape[0]):
         count = _hull_of_trial(delta[b], gain[b], order, b, space)

@@ -29,12 +29,7 @@ MOST_WORK = 100_000_000
 
 
 def check_joint(posterior: Posterior, process: Process) -> None:
-    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph.
-
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> check_joint(BetaBernoulli.of(14), as_process("random(r=0.25)", 14))  # 3^14 outcomes
-    """
+    """Raise InputError if :func:`joint_gain` does not support a posterior and a graph."""
     check_outcomes(posterior, most_outcomes(process))
 
 
@@ -81,36 +76,6 @@ def joint_gain(
     With the best arm A* and the outcomes Y_N of the observed arms N, g_i = sum over N of
     P(N observed | i played) I(A*; Y_N). It is at least (G h)_i, because arms are independent. Liu,
     Buccapatnam and Shroff (2018), Proposition 1.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        A posterior with a method ``information``, such as :class:`BetaBernoulli`.
-    state : dict of str to ndarray
-        State of the posterior.
-    graph : Feedback
-        The graph of one round.
-    accuracy : {"simulation", "strict"}, optional
-        Accuracy setting, if different from that of the posterior.
-
-    Returns
-    -------
-    ndarray of shape (B, K)
-        The gains in nats.
-
-    Raises
-    ------
-    InputError
-        If the graph does not fit, or there are too many joint outcomes.
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
-    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
-    >>> joint_gain(posterior, state, star), star.gain(posterior.beliefs(state).h)
-    (array([[0.08404623, 0.02395048, 0.0040205 ]]), array([[0.08370526, 0.02395048, 0.0040205 ]]))
     """
     able: Any = posterior
     trials = check_shapes(posterior, state, graph)
@@ -122,26 +87,11 @@ def joint_gain(
 
 
 def information_ratio(pi: Floats, delta: Floats, gain: Floats) -> Floats:
-    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row.
+    """Compute the information ratio Psi = (pi.Delta)^2 / (pi.gain) of each row of (B, K) arrays.
 
-    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t.
+    With gain = G h it is an upper bound of the paper's Psi_t; for pi = alpha it is psi_t. It is
+    infinite if the expected gain is zero; NaN if the expected regret is zero too.
 
-    Parameters
-    ----------
-    pi : ndarray of shape (B, K)
-        The distribution of the play.
-    delta : ndarray of shape (B, K)
-        Expected regret of playing each arm.
-    gain : ndarray of shape (B, K)
-        Information gain of playing each arm.
-
-    Returns
-    -------
-    ndarray of shape (B,)
-        The ratios. Infinite if the expected gain is zero; NaN if the expected regret is zero too.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> pi, delta = np.array([[0.5, 0.5]]), np.array([[0.1, 0.3]])
     >>> information_ratio(pi, delta, np.array([[0.1, 0.3]]))
@@ -172,15 +122,7 @@ AT_ONCE = 200_000
 
 @dataclass(frozen=True, eq=False)
 class SampledGain:
-    """Estimate of the joint information gain, with standard errors.
-
-    Parameters
-    ----------
-    value : ndarray of shape (B, K)
-        The estimates in nats.
-    standard_error : ndarray of shape (B, K)
-        Their standard errors.
-    """
+    """Estimate of the joint information gain, with standard errors."""
 
     value: Floats
     standard_error: Floats
@@ -192,39 +134,9 @@ def sampled_gain(
     """Estimate the joint information gain of playing each arm by sampling.
 
     g_i = E KL(alpha after the observations of playing i || alpha now). A sample is a draw of theta
-    from the posterior, of the observed arms and of their outcomes. The mean is unbiased. The arms
-    of a trial share theta and outcomes, so their errors are correlated. Rare outcomes that no
-    sample contains affect neither number: an estimate of 0 can have a standard error of 0.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        The posterior.
-    state : dict of str to ndarray
-        Its state.
-    graph : Feedback
-        The graph of one round.
-    samples : int
-        Number of samples per trial, at least 2.
-    seed : int
-        Seed of the random draws. Sample s of trial t does not depend on other samples or trials.
-
-    Returns
-    -------
-    SampledGain
-        Estimates and standard errors.
-
-    Examples
-    --------
-    >>> from graphbandits.rules.gains import joint_gain
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> posterior = BetaBernoulli([1, 4, 12], [2, 4, 9])
-    >>> state, star = posterior.init(trials=1), as_process("star(direction=out)", 3).feedback
-    >>> found = sampled_gain(posterior, state, star, samples=2000, seed=1)
-    >>> exact = joint_gain(posterior, state, star)
-    >>> bool((abs(found.value - exact) < 4.0 * found.standard_error).all())
-    True
+    from the posterior, of the observed arms and of their outcomes. The mean is unbiased; the errors
+    of the arms of a trial are correlated. If no sample contains a rare outcome, an estimate of 0
+    can have a standard error of 0.
     """
     if check_integer(samples, "samples") < 2:
         raise InputError("samples must be at least 2 for a standard error, not 1")
@@ -243,7 +155,6 @@ def sampled_gain(
 def _divergences(
     posterior: Posterior, state: State, chance: Floats, keys: Keys, trial: int
 ) -> Floats:
-    """Compute the KL divergence of each sample and arm played, (samples, K)."""
     arms = posterior.arms
     now = posterior.beliefs(state).alpha
     found = np.empty((keys.trials, arms))
@@ -263,7 +174,7 @@ def _divergences(
 
 
 def _divergence(alpha: Floats, now: Floats) -> Floats:
-    """Compute the KL divergence of each row from ``now``, as a sum of non-negative terms."""
+    # a sum of non-negative terms
     can = now > 0.0  # an arm that cannot be best contributes nothing
     u = np.where(can, alpha / np.where(can, now, 1.0) - 1.0, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -39,19 +39,7 @@ _INSERT = """INSERT INTO graphbandits_tokens (id, hash, name, role, created, exp
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret.
-
-    Attributes
-    ----------
-    id : str
-        Eight hexadecimal characters, the part of the text that is no secret.
-    name : str
-        Name for people; several tokens may have the same.
-    role : str
-        A member of ``ROLES``.
-    created, expires, revoked : float or None
-        Times in seconds since 1970; None if it does not expire, or was not revoked.
-    """
+    """A token without its secret."""
 
     id: str
     name: str
@@ -61,42 +49,14 @@ class Token:
     revoked: float | None = None
 
     def state(self, now: float) -> str:
-        """Return whether the token is valid.
-
-        Parameters
-        ----------
-        now : float
-            The time in seconds since 1970.
-
-        Returns
-        -------
-        str
-            "valid", "expired" or "revoked".
-
-        Examples
-        --------
-        >>> token = Token("1a2b3c4d", "app", "decide", created=0.0, expires=60.0)
-        >>> token.state(59.9), token.state(60.0)
-        ('valid', 'expired')
-        """
+        """Return whether the token is valid."""
         # a revoked token stays so if a clock goes back: the time of the revocation is not compared
         if self.revoked is not None:
             return "revoked"
         return "valid" if self.expires is None or now < self.expires else "expired"
 
     def to_dict(self, now: float) -> dict[str, Any]:
-        """Return the token for JSON.
-
-        Parameters
-        ----------
-        now : float
-            The time in seconds since 1970.
-
-        Returns
-        -------
-        dict
-            Strings; the times are texts in ISO format (UTC), or None.
-        """
+        """Return the token for JSON."""
         return {
             "id": self.id,
             "name": self.name,
@@ -115,31 +75,7 @@ def add_token(
     expires: float | timedelta | None = None,
     clock: Callable[[], float] = time.time,
 ) -> tuple[str, Token]:
-    """Create a token.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-    role : str
-        "read", "decide" or "admin".
-    name : str, optional
-        Name for people. Default: the id of the token.
-    expires : float or timedelta, optional
-        Time in seconds after which the token expires. Default: never.
-    clock : callable, default=time.time
-        Function that returns the time in seconds since 1970.
-
-    Returns
-    -------
-    tuple of str and Token
-        The text that clients send, which is not stored, and the token.
-
-    Raises
-    ------
-    InputError
-        If an argument is not allowed.
-    """
+    """Create a token."""
     if role not in ROLES:
         raise InputError(f"a role is read, decide or admin, not {short_repr(role)}")
     valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
@@ -162,45 +98,14 @@ def add_token(
 
 
 def list_tokens(store: AgentStore) -> list[Token]:
-    """Return all tokens, also expired and revoked ones.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-
-    Returns
-    -------
-    list of Token
-        The tokens, oldest first.
-    """
+    """Return all tokens, also expired and revoked ones."""
     with store._connection() as connection:
         rows = connection.rows(f"{_SELECT} ORDER BY created, id")
     return [Token(*row) for row in rows]
 
 
 def revoke_token(store: AgentStore, id: str, *, clock: Callable[[], float] = time.time) -> Token:
-    """Revoke a token. It stays in the list; revoking it again changes nothing.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-    id : str
-        Id of the token, or its whole text.
-    clock : callable, default=time.time
-        Function that returns the time in seconds since 1970.
-
-    Returns
-    -------
-    Token
-        The revoked token.
-
-    Raises
-    ------
-    NotFoundError
-        If the store has no token with this id.
-    """
+    """Revoke a token. It stays in the list; revoking it again changes nothing."""
     # of a text that looks like a token, an error shows the id only
     given = id.split("_")[1] if id.startswith("gb_") else id
     known = [token.id for token in list_tokens(store)]
@@ -217,20 +122,7 @@ def revoke_token(store: AgentStore, id: str, *, clock: Callable[[], float] = tim
 
 
 def find_token(store: AgentStore, text: str) -> Token | None:
-    """Return the token with this text; it may have expired or be revoked.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-    text : str
-        The text that :func:`add_token` returned.
-
-    Returns
-    -------
-    Token or None
-        The token; None if the text is malformed, its id is unknown or its secret is wrong.
-    """
+    """Return the token with this text; it may have expired or be revoked."""
     parts = _TEXT.fullmatch(text)
     if not parts:
         return None
@@ -245,37 +137,13 @@ def find_token(store: AgentStore, text: str) -> Token | None:
 
 
 def has_tokens(store: AgentStore) -> bool:
-    """Return whether the store has tokens; expired and revoked ones count.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-
-    Returns
-    -------
-    bool
-        Whether there is a token.
-    """
+    """Return whether the store has tokens; expired and revoked ones count."""
     with store._connection() as connection:
         return bool(connection.rows("SELECT 1 FROM graphbandits_tokens LIMIT 1"))
 
 
 def has_valid_token(store: AgentStore, now: float) -> bool:
-    """Return whether the store has a token that is valid.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store.
-    now : float
-        The time in seconds since 1970.
-
-    Returns
-    -------
-    bool
-        Whether there is a valid token.
-    """
+    """Return whether the store has a token that is valid."""
     return any(token.state(now) == "valid" for token in list_tokens(store))
 
 
@@ -313,17 +181,7 @@ class ForbiddenError(GraphBanditsError):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sends a request.
-
-    Attributes
-    ----------
-    role : str
-        "read", "decide" or "admin".
-    name : str or None
-        Name of the token; None without one.
-    id : str or None
-        Id of the token; None without one.
-    """
+    """Who sends a request."""
 
     role: str
     name: str | None = None
@@ -336,16 +194,6 @@ class Access:
     Valid tokens are kept in memory for ``KEPT_SECONDS``: in this time a token needs no query, and
     works although the database is away. Texts that are no valid tokens are not kept, so a new token
     is valid at once.
-
-    Parameters
-    ----------
-    store : AgentStore
-        The store with the tokens.
-    required : bool, default=True
-        Whether tokens are required although the store has none. If not, every request to a store
-        without tokens has the role "admin"; use this on loopback addresses only.
-    clock : callable, default=time.time
-        Function that returns the time in seconds since 1970.
     """
 
     def __init__(
@@ -364,25 +212,7 @@ class Access:
         self._without_tokens: float | None = None
 
     def role_of(self, authorization: str | None) -> Caller:
-        """Return who sends a request. This may need a query, so call it in a thread.
-
-        Parameters
-        ----------
-        authorization : str or None
-            Value of the header Authorization; None without this header.
-
-        Returns
-        -------
-        Caller
-            The role, and the name of the token.
-
-        Raises
-        ------
-        UnauthorizedError
-            If a token is required, and this is none, or it is not valid.
-        StoreError
-            If the database does not work at the moment.
-        """
+        """Return who sends a request. This may need a query, so call it in a thread."""
         caller = self.known(authorization)
         if caller:
             return caller
@@ -410,18 +240,7 @@ class Access:
         return _caller(token)
 
     def known(self, authorization: str | None) -> Caller | None:
-        """Return who sends a request, if that is known without a query.
-
-        Parameters
-        ----------
-        authorization : str or None
-            Value of the header Authorization; None without this header.
-
-        Returns
-        -------
-        Caller or None
-            The same as that of :meth:`role_of`; None if it needs a query, or would raise an error.
-        """
+        """Return who sends a request, if that is known without a query."""
         now = self._clock()
         if self._without_tokens is not None and _is_recent(self._without_tokens, now):
             return Caller("admin")
@@ -444,29 +263,7 @@ class Access:
 
 
 def require(caller: Caller, role: str) -> None:
-    """Raise ForbiddenError if the role of a request does not allow it.
-
-    Parameters
-    ----------
-    caller : Caller
-        Who sends the request.
-    role : str
-        The least role that may send it.
-
-    Raises
-    ------
-    ForbiddenError
-        If the role is too low.
-
-    Examples
-    --------
-    >>> require(Caller("decide", "app"), "read")
-    >>> require(Caller("decide", "app"), "admin")
-    Traceback (most recent call last):
-        ...
-    graphbandits.service.access.ForbiddenError: the token 'app' has the role 'decide', and this
-    request needs 'admin': use a token with this role
-    """
+    """Raise ForbiddenError if the role of a request does not allow it."""
     if ROLES.index(caller.role) < ROLES.index(role):
         raise ForbiddenError(
             f"the token '{caller.name}' has the role '{caller.role}', and this request needs "

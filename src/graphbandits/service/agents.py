@@ -53,21 +53,6 @@ class Agents:
 
     Each agent is opened twice: one copy decides and learns, and the other one answers questions
     that can take long, such as explanations, so that decisions do not wait for them.
-
-    Parameters
-    ----------
-    place : str
-        File of SQLite, or address of a PostgreSQL database.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> directory = tempfile.TemporaryDirectory()
-    >>> place = directory.name + "/agents.db"
-    >>> Agent("ts-n", ["ann", "bob"], store=place, name="banner").disconnect()
-    >>> with directory:
-    ...     Agents(place).get("banner").arms
-    ('ann', 'bob')
     """
 
     def __init__(self, place: str) -> None:
@@ -123,25 +108,7 @@ class Agents:
         return found
 
     def create(self, request: Mapping[str, Any]) -> tuple[Agent, bool]:
-        """Create an agent, or open one that has the same settings.
-
-        Parameters
-        ----------
-        request : mapping
-            The settings, as JSON values.
-
-        Returns
-        -------
-        agent : Agent
-            The agent.
-        created : bool
-            Whether it is new.
-
-        Raises
-        ------
-        InputError
-            If a setting is not allowed; ConflictError if the agent exists and has others.
-        """
+        """Create an agent, or open one that has the same settings."""
         given = {key: value for key, value in request.items() if value is not None}
         check_keys("a new agent", given, SETTINGS, NEEDED)
         name = given.pop("name")

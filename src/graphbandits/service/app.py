@@ -37,18 +37,7 @@ def app_from_environment() -> FastAPI:
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return the application.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings. The store must exist when the first request comes.
-
-    Returns
-    -------
-    FastAPI
-        The application.
-    """
+    """Return the application."""
     service = Service(settings)
 
     @asynccontextmanager

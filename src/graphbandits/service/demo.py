@@ -66,15 +66,7 @@ NAMES = _NAMES.split()
 
 @dataclass(frozen=True)
 class Circle:
-    """A community of the network.
-
-    Attributes
-    ----------
-    size : int
-        Number of people.
-    accepts : float
-        Prior mean: the expected share of people who accept a promotion.
-    """
+    """A community of the network."""
 
     size: int
     accepts: float
@@ -87,19 +79,7 @@ PRIOR_SIZE, BRIDGES = 8.0, 18
 
 @dataclass(frozen=True)
 class Network:
-    """A simulated social network.
-
-    Attributes
-    ----------
-    people : list of str
-        Names, one community after the other.
-    friends : list of tuple
-        Pairs of friends.
-    prior : dict
-        Parameters of the Beta prior of each person.
-    accepts : dict
-        Probability that a person accepts a promotion: a draw from the prior, unknown to the agent.
-    """
+    """A simulated social network."""
 
     people: list[str]
     friends: list[tuple[str, str]]
@@ -121,22 +101,6 @@ def network(seed: int = 7) -> Network:
 
     Friendships within a community grow by preferential attachment with triangles (Holme and Kim,
     2002): few people have many friends, and friends of a person are often friends.
-
-    Parameters
-    ----------
-    seed : int, default=7
-        Seed of all random draws.
-
-    Returns
-    -------
-    Network
-        The same network for the same seed.
-
-    Examples
-    --------
-    >>> made = network()
-    >>> len(made.people), made.people[:3]
-    (76, ['Ada', 'Aisha', 'Akira'])
     """
     import networkx
 
@@ -160,19 +124,7 @@ def network(seed: int = 7) -> Network:
 
 
 class Crowd:
-    """People who answer late, in pieces, or never. Their only contact to the agent is HTTP.
-
-    Parameters
-    ----------
-    client : Client
-        The service.
-    accepts : dict
-        Probability that a person accepts a promotion.
-    seed : int, default=1
-        Seed of answers and delays.
-    clock : callable, default=time.monotonic
-        Function that returns the time in seconds.
-    """
+    """People who answer late, in pieces, or never. Their only contact to the agent is HTTP."""
 
     def __init__(
         self,
@@ -234,20 +186,7 @@ class Crowd:
 
 
 def simulate(crowd: Crowd, stop: threading.Event, warm: threading.Event) -> None:
-    """Make decisions and report answers until ``stop`` is set; set ``warm`` after the warm-up.
-
-    Parameters
-    ----------
-    crowd : Crowd
-        The crowd.
-    stop, warm : threading.Event
-        The events.
-
-    Raises
-    ------
-    GraphBanditsError
-        If the service refuses a request of the warm-up.
-    """
+    """Make decisions and report answers until ``stop`` is set; set ``warm`` after the warm-up."""
     made, due = 0, time.monotonic()
     while not stop.is_set():
         speed = SPEED if made < WARM_UP else 1.0
@@ -294,28 +233,7 @@ class Signals:
 
 
 def free_port(wanted: int | None = None) -> int:
-    """Return a free port of this machine.
-
-    Parameters
-    ----------
-    wanted : int, optional
-        The port; by default the first free one from 8000.
-
-    Returns
-    -------
-    int
-        The port.
-
-    Raises
-    ------
-    InputError
-        If the port is not allowed or not free.
-
-    Examples
-    --------
-    >>> free_port() in PORTS
-    True
-    """
+    """Return a free port of this machine."""
     if wanted is not None and not 1 <= wanted <= 65535:
         raise InputError(f"--port must be 1 to 65535, not {wanted}")
     for port in PORTS if wanted is None else [wanted]:
@@ -336,18 +254,6 @@ def service(directory: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     The process stops, too, when its standard input ends: this happens even if this process is
     killed. It is in a session of its own, because Ctrl-C in a terminal reaches all processes of a
     session.
-
-    Parameters
-    ----------
-    directory : Path
-        Directory for the store and the log.
-    port : int
-        Port of the service.
-
-    Yields
-    ------
-    subprocess.Popen
-        The process.
     """
     command = [sys.executable, "-m", "graphbandits.service.demo", str(directory), str(port)]
     with (directory / "service.log").open("wb") as log:
@@ -397,29 +303,7 @@ def _serve(directory: Path, port: int) -> None:
 def run(
     port: int | None = None, browser: bool = True, show: Callable[[str], object] = print
 ) -> int:
-    """Run the demo until a signal stops it. No process and no file is left behind.
-
-    Parameters
-    ----------
-    port : int, optional
-        Port of the service; by default the first free one from 8000.
-    browser : bool, default=True
-        Whether to open the dashboard in the browser, if there is a display.
-    show : callable, default=print
-        Function that prints a line.
-
-    Returns
-    -------
-    int
-        Number of the signal.
-
-    Raises
-    ------
-    InputError
-        If the port is not free.
-    GraphBanditsError
-        If the service does not start, or stops.
-    """
+    """Run the demo until a signal stops it. No process and no file is left behind."""
     chosen = free_port(port)
     address = f"http://{HOST}:{chosen}"
     page = f"{address}/#/agents/{AGENT}"
@@ -477,13 +361,7 @@ class _Visitors:
 
 
 def has_display() -> bool:
-    """Return whether a browser can be opened: not in continuous integration, nor without a display.
-
-    Returns
-    -------
-    bool
-        Whether there is a display.
-    """
+    """Return whether a browser can be opened: there is a display, and no CI."""
     if os.environ.get("CI"):
         return False
     if sys.platform in ("win32", "darwin"):

@@ -61,27 +61,6 @@ class Limits:
 
     It must be outside of all other middleware: the answers of these need the headers, too. Bodies
     of requests are read before the application is called; those of answers pass through.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Receives the requests that are within the limits.
-    host : str
-        Address of the service. On a loopback address, the header Host of a request must be this
-        address, localhost, 127.0.0.1 or [::1], with any port.
-    body_bytes : int, default=2**20
-        Largest size of a body.
-    body_seconds : float, default=10.0
-        Time in which a whole body must arrive.
-    rate : float, default=1000.0
-        Requests per second of one client, and how many it may send at once. 0 is no limit. Each
-        process counts its own requests.
-    known : callable, optional
-        Function of the header Authorization that returns the caller without a query, or None:
-        that of :class:`graphbandits.service.access.Access`. The client is then the token, and
-        otherwise the network address.
-    clock : callable, default=time.monotonic
-        Function that returns a time in seconds.
     """
 
     def __init__(
@@ -251,23 +230,7 @@ class _Rates:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can be reached from this machine only.
-
-    Parameters
-    ----------
-    host : str
-        An IP address, or a name. Of the names, only localhost is known to be one.
-
-    Returns
-    -------
-    bool
-        Whether it is a loopback address.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
+    """Return whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

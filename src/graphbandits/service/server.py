@@ -28,31 +28,7 @@ VARIABLE = "GRAPHBANDITS_SERVICE"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the decision service.
-
-    Parameters
-    ----------
-    store : str
-        File of SQLite, or address of a PostgreSQL database.
-    host : str, default="127.0.0.1"
-        Address to listen on.
-    port : int, default=8000
-        Port to listen on.
-    workers : int, default=1
-        Number of processes.
-    plugins : tuple of str, default=()
-        Python files with plug-ins.
-    body_bytes : int, default=2**20
-        Largest body of a request.
-    body_seconds : float, default=10.0
-        Time in which the body of a request must arrive.
-    batch : int, default=1000
-        Most decisions of one request.
-    rate : float, default=1000.0
-        Requests per second of one client, in each process; 0 for no limit.
-    connections : int, default=1000
-        Connections at the same time, in each process.
-    """
+    """Settings of the decision service."""
 
     store: str
     host: str = "127.0.0.1"
@@ -88,25 +64,7 @@ KEEP_ALIVE = 30
 
 
 def check_settings(settings: Settings) -> str:
-    """Check that a service can start; return the name of its store without a password.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings.
-
-    Returns
-    -------
-    str
-        Path of the file, or address of the database without the password.
-
-    Raises
-    ------
-    InputError
-        If the store does not exist, the port is in use, or tokens are missing.
-    StoreError
-        If the store does not work at the moment.
-    """
+    """Check that a service can start; return the name of its store without a password."""
     from graphbandits.live.store import open_store
     from graphbandits.service.access import has_valid_token
 
@@ -146,18 +104,6 @@ def serve(settings: Settings, *, access_log: bool = False) -> None:
     """Run the service until SIGINT or SIGTERM. Requests that are under way are finished.
 
     With several workers, a process that dies is replaced.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings, checked by :func:`check_settings`.
-    access_log : bool, default=False
-        Whether each request is written to standard error.
-
-    Raises
-    ------
-    GraphBanditsError
-        If the processes do not start.
     """
     import uvicorn
 

@@ -25,28 +25,7 @@ Eligible = float | Mask
 
 
 def check_eligible(given: object, horizon: int, arms: int) -> Eligible | None:
-    """Return the eligible arms of a simulation, checked; None if all arms are always eligible.
-
-    Parameters
-    ----------
-    given : float or array of bool, optional
-        Probability in (0, 1] that an arm is eligible, or the eligible arms, of shape (K,) or
-        (T, K).
-    horizon : int
-        Number of rounds T.
-    arms : int
-        Number of arms K.
-
-    Returns
-    -------
-    float, ndarray of bool of shape (1, K) or (T, K), or None
-        The eligible arms.
-
-    Examples
-    --------
-    >>> check_eligible(0.5, horizon=100, arms=3), check_eligible([True, False, True], 100, 3)
-    (0.5, array([[ True, False,  True]]))
-    """
+    """Return the eligible arms of a simulation, checked; None if all arms are always eligible."""
     if given is None:
         return None
     try:
@@ -113,18 +92,6 @@ class Answers:
     """Delays of outcomes, and the probability that an outcome arrives.
 
     Draws are independent for each trial, round and arm, and the same for all policies.
-
-    Parameters
-    ----------
-    low, high : int
-        Smallest and largest delay in rounds; all delays in between have the same probability.
-    rate : float
-        Probability that an outcome arrives.
-
-    Examples
-    --------
-    >>> Answers.of(delay=[0, 60], answer_rate=0.8)
-    Answers(low=0, high=60, rate=0.8)
     """
 
     low: int = 0
@@ -133,20 +100,7 @@ class Answers:
 
     @classmethod
     def of(cls, delay: object = 0, answer_rate: object = 1.0) -> Answers | None:
-        """Return the answers of a simulation, checked; None if all arrive in the round of the play.
-
-        Parameters
-        ----------
-        delay : int or pair of int, default=0
-            Rounds from the play to the outcome, or the smallest and the largest number.
-        answer_rate : float, default=1.0
-            Probability above 0 and at most 1 that an outcome arrives.
-
-        Returns
-        -------
-        Answers or None
-            The answers.
-        """
+        """Return the checked answers; None if all arrive in the round of the play."""
         low, high = check_delay(delay)
         answers = cls(low, high, check_answer_rate(answer_rate))
         return None if answers == cls() else answers
@@ -157,35 +111,12 @@ class Answers:
         return self.low if self.low == self.high else [self.low, self.high]
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that are not the default, as JSON.
-
-        Returns
-        -------
-        dict
-            ``delay`` and ``answer_rate``, or one of them.
-        """
+        """Return the settings that are not the default, as JSON."""
         delay = {"delay": self.delay} if self.high else {}
         return delay | ({"answer_rate": self.rate} if self.rate < 1.0 else {})
 
     def draw(self, keys: Keys, t: int, trial: Ints, arm: Ints) -> tuple[NDArray[np.bool_], Ints]:
-        """Draw which outcomes of a round arrive, and after how many rounds.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round of the play.
-        trial, arm : ndarray of int
-            Trial and arm of each outcome.
-
-        Returns
-        -------
-        arrives : ndarray of bool
-            Whether each outcome arrives.
-        delay : ndarray of int
-            Rounds until it arrives.
-        """
+        """Draw which outcomes of a round arrive, and after how many rounds."""
         arrives, delay = np.ones(len(arm), np.bool_), np.full(len(arm), self.low)
         if self.rate < 1.0:
             arrives = outcome_uniforms(keys, t, trial, arm, "answer") < self.rate
@@ -236,13 +167,6 @@ class AnswerQueue:
     It gives a policy what a live agent gives it: outcomes as they arrive, in the order of the plays
     and arms, if the policy is incremental; otherwise all outcomes of a round that have arrived,
     once, when the largest delay has passed.
-
-    Parameters
-    ----------
-    answers : Answers
-        Delays and the probability of an answer.
-    policy : Policy
-        Policy of the block.
     """
 
     def __init__(self, answers: Answers, policy: Policy) -> None:
@@ -253,13 +177,7 @@ class AnswerQueue:
         self._open = deque[Event]()
 
     def add(self, event: Event) -> None:
-        """Add the outcomes of a round.
-
-        Parameters
-        ----------
-        event : Event
-            The round, with all outcomes that the play reveals.
-        """
+        """Add the outcomes of a round."""
         seen = event.observations
         arrives, delay = self._answers.draw(event.keys, event.t, seen.trial, seen.arm)
         if not self._incremental:
@@ -274,35 +192,11 @@ class AnswerQueue:
             self._arriving.setdefault(event.t + wait, []).append(part)
 
     def arrivals(self, t: int) -> list[Arrival]:
-        """Remove the outcomes that arrive in round t.
-
-        Parameters
-        ----------
-        t : int
-            The round.
-
-        Returns
-        -------
-        list of Arrival
-            Outcomes, in the order of the plays.
-        """
+        """Remove the outcomes that arrive in round t."""
         return self._arriving.pop(t, [])
 
     def lessons(self, t: int, arrived: Sequence[Arrival]) -> Iterator[Event | Observations]:
-        """Return what the policy learns from at the end of round t.
-
-        Parameters
-        ----------
-        t : int
-            The round.
-        arrived : sequence of Arrival
-            The outcomes that arrived in it, from :meth:`arrivals`.
-
-        Yields
-        ------
-        Event or Observations
-            Outcomes of a play, for ``update``, or of several plays, for ``learn``.
-        """
+        """Return what the policy learns from at the end of round t."""
         if not self._incremental:
             if self._open and self._open[0].t + self._answers.high == t:
                 yield self._open.popleft()

@@ -57,15 +57,7 @@ from graphbandits.worlds import Changing, World
 
 @dataclass(frozen=True, eq=False)
 class BlockOutcome:
-    """Outcome of a block of trials.
-
-    Parameters
-    ----------
-    regret : ndarray of shape (B, R)
-        Cumulative regret of each trial at the recorded rounds.
-    plays : ndarray of shape (B, K)
-        Number of plays of each arm in each trial.
-    """
+    """Outcome of a block of trials."""
 
     regret: Floats
     plays: Ints

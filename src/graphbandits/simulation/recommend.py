@@ -47,15 +47,7 @@ LISTED = 4
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over trials with its 95 % confidence interval.
-
-    Parameters
-    ----------
-    mean : float
-        The mean.
-    low, high : float
-        Ends of the interval.
-    """
+    """A mean over trials with its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -63,18 +55,7 @@ class Interval:
 
     @classmethod
     def of(cls, values: Floats) -> Interval:
-        """Return the interval of the mean of independent values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (trials,)
-            The values.
-
-        Returns
-        -------
-        Interval
-            Student's interval.
-        """
+        """Return the interval of the mean of independent values."""
         mean = float(values.mean())
         half = t_quantile(CONFIDENCE, len(values)) * float(standard_error(values))
         return cls(mean, mean - half, mean + half)
@@ -82,26 +63,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a policy is expected to do.
-
-    Parameters
-    ----------
-    policy : str
-        Text form of the policy.
-    trials : int
-        Number of simulated trials.
-    regret : Interval
-        Regret after the last round.
-    difference : Interval
-        Regret minus that of the first candidate, in the same worlds.
-    delay_cost : Interval or None
-        Regret minus that without delay and missing answers, in the same worlds. None if there are
-        none.
-    cpu : float
-        CPU seconds of a decision of one agent, with its update.
-    exact : bool
-        Whether the policy returns the probabilities of its plays.
-    """
+    """What a policy is expected to do."""
 
     policy: str
     trials: int
@@ -114,22 +76,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A recommended policy, its reason, and all policies that were compared.
-
-    Parameters
-    ----------
-    policy : str
-        The recommended policy.
-    reason : str
-        The reason, in one or two sentences.
-    candidates : tuple of Candidate
-        The simulated policies: those with the most trials first, then by their regret.
-    left_out : dict of str to str
-        Policies that were not simulated, and why.
-    settings : dict
-        Number of arms, horizon, delay, answer rate, trials and seed; for a graph that is the same
-        in every round, also its number of ``edges`` and whether it is ``directed``.
-    """
+    """A recommended policy, its reason, and all policies that were compared."""
 
     policy: str
     reason: str
@@ -146,13 +93,7 @@ class Recommendation:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON.
-
-        Returns
-        -------
-        dict
-            All fields.
-        """
+        """Return plain values, for JSON."""
         return asdict(self)
 
 
@@ -468,18 +409,7 @@ def cpu_text(seconds: float) -> str:
 
 
 def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    """Return the recommended policy and the reason.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        The policies, those with the most trials first, then by their regret.
-
-    Returns
-    -------
-    policy, reason : str
-        The policy, and one or two sentences.
-    """
+    """Return the recommended policy and the reason."""
     best, *others = candidates
     if not others:
         return best.policy, f"{best.policy} is the only policy that was compared."

@@ -48,33 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PolicyResult:
-    """Results of one policy.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (rounds,)
-        Mean cumulative regret at the recorded rounds.
-    standard_error : ndarray of shape (rounds,)
-        Standard error of the mean; NaN for one trial.
-    quantiles : ndarray of shape (levels, rounds)
-        Quantiles of the trials at the levels 0.1, 0.25, 0.5, 0.75, 0.9 and 0.95.
-    final : ndarray of shape (trials,)
-        Final regret of each trial.
-    plays : ndarray of shape (arms,)
-        Number of plays of each arm in all trials.
-    regret : ndarray of shape (trials, rounds), optional
-        Cumulative regret of each trial. None for summaries (``study.results(curves=False)``).
-    ratios : Ratios, optional
-        Information ratios, if they were recorded.
-    ratio_sums : Moments, optional
-        Mean and standard error of ``ratios.ratio_sum``, if ratios were recorded.
-    rank_plays : ndarray of shape (arms,), optional
-        Number of plays by the rank of the arm in its trial (best arm first).
-    trajectories : Trajectories, optional
-        Actions, observations and eligible arms of each trial, if they were recorded.
-    trial_plays : Plays, optional
-        Number of plays of each arm in each trial.
-    """
+    """Results of one policy."""
 
     mean: Floats
     standard_error: Floats
@@ -90,22 +64,7 @@ class PolicyResult:
 
     @classmethod
     def from_trials(cls, regret: Floats, plays: Ints, ratios: Ratios | None = None) -> PolicyResult:
-        """Summarise the regret of trials.
-
-        Parameters
-        ----------
-        regret : ndarray of shape (trials, rounds)
-            Cumulative regret of each trial.
-        plays : ndarray of shape (arms,)
-            Number of plays of each arm in all trials.
-        ratios : Ratios, optional
-            Information ratios.
-
-        Returns
-        -------
-        PolicyResult
-            Means, standard errors and quantiles, with the regret itself.
-        """
+        """Summarise the regret of trials."""
         return cls(
             mean=regret.mean(axis=0),
             standard_error=standard_error(regret),
@@ -146,40 +105,12 @@ class PolicyResult:
         )
 
     def final_quantiles(self) -> dict[str, float]:
-        """Compute quantiles of the final regret over the trials.
-
-        Returns
-        -------
-        dict of str to float
-            Quantiles by level.
-        """
+        """Compute quantiles of the final regret over the trials."""
         values = np.quantile(self.final, QUANTILES)
         return {f"{q:g}": float(v) for q, v in zip(QUANTILES, values, strict=True)}
 
     def quantile(self, q: float) -> Floats:
-        """Compute a quantile of the regret over the trials at each recorded round.
-
-        Parameters
-        ----------
-        q : float
-            Level in [0, 1].
-
-        Returns
-        -------
-        ndarray of shape (rounds,)
-            Quantiles.
-
-        Raises
-        ------
-        InputError
-            If the level is not saved and the results do not have the regret of each trial.
-
-        Examples
-        --------
-        >>> regret = np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 5.0]])
-        >>> PolicyResult.from_trials(regret, np.array([6])).quantile(0.5)
-        array([1., 3.])
-        """
+        """Compute a quantile of the regret over the trials at each recorded round."""
         if not isinstance(q, numbers.Real) or not 0.0 <= q <= 1.0:
             raise InputError(f"the level of a quantile must be a number in [0, 1], not {q!r}")
         if q in QUANTILES:
@@ -693,30 +624,6 @@ def concat(results: Sequence[Results]) -> Results:
     Results of the same runs (same seed and trial numbers) combine their policies, because they
     have the same worlds. Results of other runs append their trials, in the given order. Every
     policy must be present in every run. If versions differ, all of them are listed.
-
-    Parameters
-    ----------
-    results : sequence of Results
-        Results to combine.
-
-    Returns
-    -------
-    Results
-        All policies and trials.
-
-    Raises
-    ------
-    InputError
-        If the problems differ, if a policy is missing in a run, or if a world would count twice.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> settings = {"graph": "paper", "horizon": 20, "trials": 4}
-    >>> parts = [simulate(name, seed=s, **settings) for name in ("ts-n", "ids-n") for s in (1, 2)]
-    >>> together = concat(parts)
-    >>> list(together.policies), [run["seed"] for run in together.runs], together.trials
-    (['ts-n', 'ids-n'], [1, 2], 8)
     """
     given = [] if isinstance(results, Results) else list(results)
     if not all(isinstance(part, Results) for part in given) or isinstance(results, Results):

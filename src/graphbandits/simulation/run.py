@@ -49,15 +49,7 @@ class WorkerOptions:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A task that could not be computed.
-
-    Parameters
-    ----------
-    task : Task
-        The task.
-    error : GraphBanditsError
-        The reason.
-    """
+    """A task that could not be computed."""
 
     task: Task
     error: GraphBanditsError
@@ -319,35 +311,7 @@ def simulate_plan(
     monitor: MonitorFactory | None = None,
     progress: Advance | bool = True,
 ) -> Results:
-    """Run a plan in memory.
-
-    Parameters
-    ----------
-    plan : Plan
-        The simulation.
-    workers : int, default=1
-        Number of threads or processes.
-    parallel : {"auto", "threads", "processes"}, default="auto"
-        Kind of the workers; see :func:`simulate`.
-    block : int, default=250
-        Maximum number of trials in lockstep.
-    monitor : callable, optional
-        Returns a monitor for each block of trials; see :func:`simulate`.
-    progress : bool or callable, default=True
-        True shows a progress bar on a terminal. A callable is called with the number of decisions
-        since its last call.
-
-    Returns
-    -------
-    Results
-        Regret of all policies.
-
-    Examples
-    --------
-    >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
-    >>> simulate_plan(plan)["ts-n"].final.shape
-    (5,)
-    """
+    """Run a plan in memory."""
     per_worker = -(-plan.trials // check_integer(workers, "workers"))  # a block for each worker
     size = min(check_integer(block, "block"), plan.block, per_worker)
     options = WorkerOptions(workers, shard=size, parallel=parallel)

@@ -21,26 +21,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of the expected final regret of two policies: ``first`` minus ``second``.
-
-    Parameters
-    ----------
-    first : str
-        First policy.
-    second : str
-        Second policy.
-    mean : float
-        Mean difference.
-    standard_error : float
-        Standard error of the mean.
-    low : float
-        Lower end of the confidence interval.
-    high : float
-        Upper end of the confidence interval.
-    simultaneous : bool, default=False
-        Whether the confidence level holds for all differences of the family together, or for each
-        one separately.
-    """
+    """Difference of the expected final regret of two policies: ``first`` minus ``second``."""
 
     first: str
     second: str
@@ -51,13 +32,7 @@ class Difference:
     simultaneous: bool = False
 
     def reversed(self) -> Difference:
-        """Return the difference ``second`` minus ``first``.
-
-        Returns
-        -------
-        Difference
-            The same difference with the opposite sign.
-        """
+        """Return the difference ``second`` minus ``first``."""
         return replace(
             self,
             first=self.second,
@@ -69,23 +44,7 @@ class Difference:
 
 
 def standard_error(values: Floats) -> Floats:
-    """Standard error of the mean over the first axis.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, ...)
-        Values.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Standard errors; NaN if n is 1.
-
-    Examples
-    --------
-    >>> float(standard_error(np.array([1.0, 3.0])))
-    1.0
-    """
+    """Standard error of the mean over the first axis."""
     count = len(values)
     if count < 2:
         return np.full(values.shape[1:], np.nan)

@@ -340,26 +340,6 @@ class TrajectoryTables:
     table "eligible" has one row per arm that could be played, with the columns of "actions". Arms
     are numbers from 0. If the arms have names, the column ``arm_name`` follows ``arm``. Rows are
     ordered by trial, round and arm.
-
-    Parameters
-    ----------
-    parts : callable
-        Returns an iterator over the trajectories, in the order of the trials.
-    recorded : sequence of str
-        The recorded tables.
-    arms : sequence of str
-        Names of the arms.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> how = {"graph": "star", "arms": 3, "horizon": 2, "trials": 2}
-    >>> results = simulate("uniform", record=("actions", "observations"), **how)
-    >>> tables = results.trajectories("uniform")
-    >>> tables.table("actions").select(["trial", "round"]).to_pydict()
-    {'trial': [0, 0, 1, 1], 'round': [1, 2, 1, 2]}
-    >>> tables.table("observations").column_names
-    ['seed', 'trial', 'round', 'arm', 'reward', 'weight']
     """
 
     def __init__(
@@ -374,23 +354,7 @@ class TrajectoryTables:
         return f"<TrajectoryTables: {', '.join(self.recorded)}>"
 
     def schema(self, table: str) -> pa.Schema:
-        """Return the columns of a table.
-
-        Parameters
-        ----------
-        table : {"actions", "observations", "eligible"}
-            The table.
-
-        Returns
-        -------
-        pyarrow.Schema
-            Names and types of the columns.
-
-        Raises
-        ------
-        InputError
-            If the table was not recorded.
-        """
+        """Return the columns of a table."""
         import pyarrow as pa
 
         if table not in TRAJECTORY_TABLES:
@@ -405,66 +369,22 @@ class TrajectoryTables:
         return pa.schema(fields)
 
     def batches(self, table: str) -> pa.RecordBatchReader:
-        """Return a table in batches. Of a store, one shard at a time is in memory.
-
-        Parameters
-        ----------
-        table : {"actions", "observations", "eligible"}
-            The table.
-
-        Returns
-        -------
-        pyarrow.RecordBatchReader
-            The rows.
-        """
+        """Return a table in batches. Of a store, one shard at a time is in memory."""
         import pyarrow as pa
 
         schema = self.schema(table)
         return pa.RecordBatchReader.from_batches(schema, self._batches(table, schema))
 
     def table(self, table: str) -> pa.Table:
-        """Return all rows of a table.
-
-        Parameters
-        ----------
-        table : {"actions", "observations", "eligible"}
-            The table.
-
-        Returns
-        -------
-        pyarrow.Table
-            The rows.
-        """
+        """Return all rows of a table."""
         return self.batches(table).read_all()
 
     def to_pandas(self, table: str = "actions") -> pandas.DataFrame:
-        """Return a table as a pandas data frame.
-
-        Parameters
-        ----------
-        table : {"actions", "observations", "eligible"}, default="actions"
-            The table.
-
-        Returns
-        -------
-        pandas.DataFrame
-            All rows.
-        """
+        """Return a table as a pandas data frame."""
         return to_pandas(self.batches(table))
 
     def to_polars(self, table: str = "actions") -> polars.DataFrame:
-        """Return a table as a polars data frame.
-
-        Parameters
-        ----------
-        table : {"actions", "observations", "eligible"}, default="actions"
-            The table.
-
-        Returns
-        -------
-        polars.DataFrame
-            All rows.
-        """
+        """Return a table as a polars data frame."""
         return to_polars(self.batches(table))
 
     def _batches(self, table: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -190,14 +190,7 @@ def terminate_self(folder: str) -> None:
 
 
 class WorkerRuntime:
-    """Run tasks of the plans that were sent to this process; thread-safe.
-
-    Parameters
-    ----------
-    folder : callable
-        Returns the directory for copies of plug-ins. The caller removes it, because workers are
-        killed.
-    """
+    """Run tasks of the plans that were sent to this process; thread-safe."""
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
@@ -213,19 +206,7 @@ class WorkerRuntime:
         request: Mapping[str, Any],
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Outcome | None:
-        """Run a task and return its shard or its error; None if the plan is not in the cache.
-
-        Parameters
-        ----------
-        name : str
-            Name of the plan, from :func:`serialize_plan`.
-        data : bytes
-            The serialized plan; empty to use the cache of ``MAX_CACHED_PLANS`` plans.
-        request : mapping
-            The task, from :func:`task_request`.
-        advance : callable
-            Called with the number of rounds since its last call.
-        """
+        """Run a task and return its shard or its error; None if the plan is not in the cache."""
         policy: Policy | None = None
         try:
             check_facts(request["facts"], environment() | {"machine": versions()["machine"]})
@@ -333,22 +314,6 @@ class ThreadExecutor:
     With one worker, tasks run in the thread of the caller, which suits debuggers and Ctrl-C. The
     executor is a context manager; leaving the context stops all running tasks. Other executors
     override how a task is computed and interrupted.
-
-    Parameters
-    ----------
-    workers : int
-        Number of tasks that run at a time.
-    monitor : callable, optional
-        Returns a monitor for each task; see :func:`graphbandits.simulate`.
-
-    Examples
-    --------
-    >>> from graphbandits.simulation.plan import Plan
-    >>> plan = Plan.of("ts-n", horizon=20, trials=6)
-    >>> tasks = [Task(plan, "ts-n", first, 3) for first in (0, 3)]
-    >>> with ThreadExecutor(2) as executor:
-    ...     sorted(shard.first for task, shard in executor.run(tasks))
-    [0, 3]
     """
 
     def __init__(self, workers: int, monitor: MonitorFactory | None = None) -> None:
@@ -375,24 +340,6 @@ class ThreadExecutor:
         The next task is taken from ``tasks`` only when a worker is nearly free. If a task raises
         an exception, its outcome is the error, and the other tasks continue. The same holds for a
         task during which three workers ended. Closing the iterator stops the running tasks.
-
-        Parameters
-        ----------
-        tasks : iterable of Task
-            Tasks to run.
-        progress : callable, optional
-            Called with a task and the number of its decisions since the last call, in the thread
-            that iterates.
-
-        Returns
-        -------
-        iterator of (Task, Shard or GraphBanditsError)
-            Tasks and their outcomes.
-
-        Raises
-        ------
-        ExecutorError
-            During the iteration, if no more tasks can run.
         """
         self._stop.clear()
         here = self.workers == 1 and type(self) is ThreadExecutor
@@ -511,11 +458,6 @@ class DaskExecutor(ThreadExecutor):
 
     dask places the tasks and repeats those whose worker ended. A worker of other versions or
     sources ends the run, because its results could have other bits.
-
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler, ``tcp://host:port``.
     """
 
     def __init__(self, address: str) -> None:
@@ -733,13 +675,7 @@ def terminate_all(workers: Collection[WorkerProcess]) -> None:
 
 
 class ProcessExecutor(ThreadExecutor):
-    """Execute tasks in worker processes, which are started on demand.
-
-    Parameters
-    ----------
-    workers : int
-        Maximum number of processes. One thread of this process waits for each.
-    """
+    """Execute tasks in worker processes, which are started on demand."""
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
@@ -828,42 +764,7 @@ def executor_for(
     decisions: int | None = None,
     monitor: MonitorFactory | None = None,
 ) -> ThreadExecutor:
-    """Choose an executor for plans.
-
-    Parameters
-    ----------
-    workers : int
-        Number of threads or processes.
-    cluster : str or None
-        Address of a dask scheduler.
-    parallel : {"auto", "threads", "processes"}
-        "auto" selects processes if a policy, world or posterior comes from a plug-in file, which
-        may hold the GIL, or if there are a million decisions or more. It selects threads if there
-        is only one worker or if a plan cannot be sent to another process.
-    plans : collection of Plan
-        Plans of the tasks.
-    decisions : int, optional
-        Number of decisions to compute. The default is the sum over all plans.
-    monitor : callable, optional
-        Returns a monitor for each block. Then the tasks run in threads of this process.
-
-    Returns
-    -------
-    ThreadExecutor
-        A thread executor, or a process or dask executor derived from it.
-
-    Raises
-    ------
-    InputError
-        If ``parallel`` is not one of the allowed values, or if a plan cannot be sent to another
-        process and processes or a cluster are requested.
-
-    Examples
-    --------
-    >>> from graphbandits.simulation.plan import Plan
-    >>> type(executor_for(2, None, "auto", [Plan.of("ts-n", horizon=20, trials=6)])).__name__
-    'ThreadExecutor'
-    """
+    """Choose an executor for plans."""
     if parallel not in ("auto", "threads", "processes"):
         raise InputError(f"parallel must be 'auto', 'threads' or 'processes', not {parallel!r}")
     if monitor is not None:

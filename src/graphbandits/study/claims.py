@@ -17,15 +17,7 @@ MAX_DISTANCE = 3.0
 
 @dataclass(frozen=True)
 class Published:
-    """Published mean final regrets.
-
-    Parameters
-    ----------
-    means : mapping of str to (float, float)
-        Mean final regret and its standard error, by policy.
-    source : str
-        Where they were published.
-    """
+    """Published mean final regrets."""
 
     means: Mapping[str, tuple[float, float]]
     source: str
@@ -46,25 +38,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """Regret of one policy in the results and as published.
-
-    Parameters
-    ----------
-    policy : str
-        The policy.
-    mean : float
-        Mean final regret in the results.
-    standard_error : float
-        Its standard error.
-    published_mean : float
-        Published mean final regret.
-    published_error : float
-        Its standard error.
-    distance : float
-        Difference of the means in standard errors of the difference.
-    within : bool
-        Whether the distance is at most 3 in absolute value.
-    """
+    """Regret of one policy in the results and as published."""
 
     policy: str
     mean: float
@@ -81,31 +55,6 @@ def compare(published: Published, results: Results) -> list[PublishedComparison]
     The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` is whether it is at most
     ``MAX_DISTANCE`` (3) in absolute value. One trial has no standard error: its distance is NaN,
     and ``within`` is false.
-
-    Parameters
-    ----------
-    published : Published
-        Published regrets.
-    results : Results
-        Results with all published policies.
-
-    Returns
-    -------
-    list of PublishedComparison
-        One comparison per published policy.
-
-    Raises
-    ------
-    InputError
-        If a published policy is not in the results.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> results = simulate("ts-n", graph="star", horizon=20, trials=50, seed=1)
-    >>> (found,) = compare(Published({"ts-n": (90.0, 1.5)}, "made up"), results)
-    >>> found.published_mean, found.within
-    (90.0, False)
     """
     found = []
     for name, (there, error) in published.means.items():
@@ -137,24 +86,7 @@ def _finite(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim: each policy of ``better`` has less expected final regret than each of ``than``.
-
-    Parameters
-    ----------
-    text : str
-        The claim as a sentence.
-    better : tuple of str
-        Policies with less regret.
-    than : tuple of str
-        Policies with more regret.
-    source : str, default=""
-        Where the claim was made.
-
-    Examples
-    --------
-    >>> Claim("Directed sampling beats Thompson's.", ("ids-n", "idsn-lp"), ("ts-n",)).pairs
-    [('ids-n', 'ts-n'), ('idsn-lp', 'ts-n')]
-    """
+    """A claim: each policy of ``better`` has less expected final regret than each of ``than``."""
 
     text: str
     better: tuple[str, ...]
@@ -182,18 +114,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Verdict of results on a claim.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    verdict : {"holds", "fails", "no clear difference", "unknown"}
-        "holds" if all intervals are below 0, "fails" if one is above 0, "no clear difference" if
-        neither, and "unknown" if there is only one trial.
-    differences : list of Difference
-        Difference better - than for each pair of the claim, with simultaneous intervals.
-    """
+    """Verdict of results on a claim."""
 
     claim: Claim
     verdict: str
@@ -214,32 +135,6 @@ def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement
     :func:`graphbandits.simulation.statistics.max_t`. A false "holds" or a false "fails" has a
     probability of at most 1 - ``confidence``. Policies that are equal in every trial differ by
     exactly 0, which is no clear difference.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    results : Results
-        Results with all policies of the claim.
-    confidence : float, default=0.95
-        Simultaneous confidence level.
-
-    Returns
-    -------
-    Judgement
-        The verdict and the differences.
-
-    Raises
-    ------
-    InputError
-        If a policy of the claim is not in the results.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> results = simulate(["ts-n", "ids-n"], graph="star", horizon=200, trials=50, seed=1)
-    >>> judge(Claim("Information pays.", ("ids-n",), ("ts-n",)), results).verdict
-    'holds'
     """
     for name in (*claim.better, *claim.than):
         if name not in results.policies:

@@ -557,15 +557,7 @@ def tasks_of_plans(plans: Sequence[Plan]) -> list[Task]:
 
 @dataclass(frozen=True)
 class Finding:
-    """A damaged, missing or inconsistent file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    problem : str
-        What is wrong, and what to do.
-    """
+    """A damaged, missing or inconsistent file."""
 
     path: Path
     problem: str

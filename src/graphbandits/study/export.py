@@ -405,18 +405,6 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
     """Write the HTML report on studies of one directory, and its numbers as JSON.
 
     Incomplete policies are left out and listed in a note.
-
-    Parameters
-    ----------
-    studies
-        One or more studies.
-    path
-        The .html file. Default: report.html in the directory of the studies.
-
-    Returns
-    -------
-    tuple of Path
-        The HTML file and the JSON file.
     """
     chosen, directory = list(studies), studies[0].directory.path
     if path is not None and not Path(path).name:

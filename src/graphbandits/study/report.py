@@ -49,35 +49,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SimulationEntry:
-    """The results of one simulation, and what they are compared with.
-
-    Parameters
-    ----------
-    key : str
-        Name of the entry, unique in its report.
-    title : str
-        Heading of the entry.
-    results : Results
-        Results of the simulation.
-    rerun : str
-        Shell command that runs the simulation again.
-    notes : tuple of str
-        Paragraphs below the heading.
-    claims : tuple of Claim
-        Claims to test against the results.
-    published : Published or None
-        Published mean regrets, listed beside the means of the results.
-    bounds : tuple of Bound
-        Upper bounds on the expected regret, compared with the means of the results.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
-    >>> entry = SimulationEntry("paper", "Two triangles", results, "graphbandits simulate")
-    >>> entry.trials, entry.digits
-    (10, 2)
-    """
+    """The results of one simulation, and what they are compared with."""
 
     key: str
     title: str
@@ -137,37 +109,11 @@ class SimulationEntry:
         return compare(self.published, self.results) if self.published else []
 
     def number(self, value: float, sign: str = "") -> str:
-        """Format a regret with the digits of this entry.
-
-        Parameters
-        ----------
-        value : float
-            The regret.
-        sign : str
-            Format of the sign: "" or "+".
-
-        Returns
-        -------
-        str
-            The number, or "unknown" for NaN.
-        """
+        """Format a regret with the digits of this entry."""
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
 
     def interval(self, low: float, high: float, sign: str = "") -> str:
-        """Format an interval with the digits of this entry.
-
-        Parameters
-        ----------
-        low, high : float
-            Ends of the interval.
-        sign : str
-            Format of the signs: "" or "+".
-
-        Returns
-        -------
-        str
-            Both ends in brackets, or "unknown" for NaN.
-        """
+        """Format an interval with the digits of this entry."""
         if math.isnan(low):
             return "unknown"
         return f"[{self.number(low, sign)}, {self.number(high, sign)}]"
@@ -175,41 +121,7 @@ class SimulationEntry:
 
 @dataclass(frozen=True)
 class SweepEntry:
-    """The results of one experiment at several values of a parameter.
-
-    Parameters
-    ----------
-    key : str
-        Name of the entry, unique in its report.
-    title : str
-        Heading of the entry.
-    parameter : str
-        Name of the parameter.
-    results : mapping of float or str to Results
-        Results at each value. Numbers are on an axis, texts are categories in the given order.
-    rerun : str
-        Shell command that runs the experiment again.
-    label : str
-        Label of the axis; the name of the parameter by default.
-    scale : {"linear", "log"}
-        Scale of the axis.
-    notes : tuple of str
-        Paragraphs below the heading.
-    order : tuple of str
-        Policies of all sweeps of a study, so that each has the same style in all figures.
-    lines : mapping
-        For each value, the name in ``results`` of each policy by its own name.
-    points : mapping
-        For each value, the values of all swept parameters, if there are several.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> results = {r: simulate("ts-n", graph=f"random(r={r})", horizon=9, trials=5) for r in (1, 0)}
-    >>> sweep = SweepEntry("r", "More to see", "r", results, "graphbandits run r")
-    >>> [entry.title for entry in sweep.simulations]
-    ['0', '1']
-    """
+    """The results of one experiment at several values of a parameter."""
 
     key: str
     title: str
@@ -954,56 +866,14 @@ POLICY = (
 def write_report(
     path: str | Path, entries: Sequence[Entry], *, title: str, introduction: str = ""
 ) -> Path:
-    """Write :func:`report_html` to a file, completely or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    entries : sequence of SimulationEntry or SweepEntry
-        Simulations and sweeps, with unique keys.
-    title : str
-        Title of the page.
-    introduction : str
-        Plain text below the title; empty lines separate paragraphs.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Write :func:`report_html` to a file, completely or not at all."""
     target = Path(path)
     write_text(target, report_html(entries, title=title, introduction=introduction))
     return target
 
 
 def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "") -> str:
-    """One HTML page that needs no other file and no network.
-
-    Parameters
-    ----------
-    entries
-        Simulations and sweeps, with unique keys.
-    title
-        Title of the page.
-    introduction
-        Plain text below the title; empty lines separate paragraphs.
-
-    Returns
-    -------
-    str
-        The page. The same input gives the same bytes.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> from graphbandits.study.report import SimulationEntry
-    >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
-    >>> entry = SimulationEntry("paper", "Two triangles", results, "graphbandits simulate")
-    >>> page = report_html([entry], title="Who explores best?")
-    >>> page.startswith("<!doctype html>"), "<h1>Who explores best?</h1>" in page
-    (True, True)
-    """
+    """One HTML page that needs no other file and no network."""
     places = anchors(entries)
     alone = len(entries) == 1
     template = _environment().get_template("page.html")
@@ -1054,13 +924,7 @@ def _environment() -> Environment:
 
 
 def inside(content: str, element: str) -> Markup:
-    """The content of a script or style element, which is not escaped.
-
-    Raises
-    ------
-    ValueError
-        If the content has the end tag of its element.
-    """
+    """The content of a script or style element, which is not escaped."""
     if f"</{element}" in content.lower():
         raise ValueError(f"the content of <{element}> holds its own end tag")
     return Markup(content)
@@ -1079,26 +943,7 @@ def _shared(name: str) -> str:
 
 
 def summary_of(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Collect the numbers of simulations and sweeps, by their keys.
-
-    Parameters
-    ----------
-    entries : iterable of SimulationEntry or SweepEntry
-        Simulations and sweeps, with unique keys.
-
-    Returns
-    -------
-    dict
-        The content of ``summary.json``.
-
-    Examples
-    --------
-    >>> from graphbandits import simulate
-    >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10, seed=1)
-    >>> summary = summary_of([SimulationEntry("paper", "Two triangles", results, "")])
-    >>> sorted(summary["paper"])
-    ['differences', 'policies', 'settings', 'title']
-    """
+    """Collect the numbers of simulations and sweeps, by their keys."""
     return {
         entry.key: _sweep(entry) if isinstance(entry, SweepEntry) else _simulation(entry)
         for entry in entries

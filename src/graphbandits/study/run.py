@@ -503,19 +503,7 @@ TRIALS = 100
 
 @dataclass(frozen=True, eq=False)
 class SimulationAudit:
-    """The audit of one simulation of an experiment.
-
-    Parameters
-    ----------
-    title
-        Title of the simulation.
-    plan
-        The simulation.
-    audit
-        The result of the audit.
-    seconds
-        Run time.
-    """
+    """The audit of one simulation of an experiment."""
 
     title: str
     plan: Plan
@@ -536,13 +524,7 @@ class SimulationAudit:
 
 @dataclass(frozen=True, eq=False)
 class ExperimentAudit:
-    """The audits of all simulations of an experiment.
-
-    Parameters
-    ----------
-    simulations
-        One audit per simulation.
-    """
+    """The audits of all simulations of an experiment."""
 
     simulations: tuple[SimulationAudit, ...]
 

@@ -51,19 +51,7 @@ MAX_LISTED = 3
 
 @dataclass(frozen=True)
 class PolicyProgress:
-    """Number of stored trials of one policy at one point.
-
-    Parameters
-    ----------
-    policy
-        Name of the policy.
-    point
-        Values of the swept parameters.
-    done
-        Number of stored trials.
-    trials
-        Number of requested trials.
-    """
+    """Number of stored trials of one policy at one point."""
 
     policy: str
     point: Mapping[str, Any]
@@ -82,19 +70,7 @@ class PolicyProgress:
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """Number of stored trials of a study or cell.
-
-    Parameters
-    ----------
-    policies
-        One entry per policy and cell. Trials that several cells share are counted once.
-
-    Examples
-    --------
-    >>> half = PolicyProgress("ts-n", {"r": 0.5}, 250, 1000)
-    >>> Progress((half, PolicyProgress("ids-n", {"r": 0.5}, 1000, 1000)))
-    <Progress: 1250 of 2000 trials (62 %); incomplete: ts-n at r = 0.5 (250 of 1000 trials)>
-    """
+    """Number of stored trials of a study or cell."""
 
     policies: tuple[PolicyProgress, ...]
 
@@ -406,21 +382,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class SweepSlice:
-    """The cells of a sweep along its axis, with fixed values of all other parameters.
-
-    Parameters
-    ----------
-    key
-        Part of file names that identifies the slice.
-    title
-        Title of the slice.
-    sweep
-        The sweep.
-    fixed
-        Values of the parameters that are not on the axis.
-    cells
-        Cells by value on the axis. For a list of points, the keys are the points as text.
-    """
+    """The cells of a sweep along its axis, with fixed values of all other parameters."""
 
     key: str
     title: str

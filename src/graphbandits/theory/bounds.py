@@ -672,26 +672,6 @@ def reward_scale(posterior: Posterior) -> float:
     The factor is 2 sigma, for rewards that are sigma-sub-Gaussian given the past: high - low for
     rewards in [low, high] (Hoeffding's lemma), and twice the attribute ``sub_gaussian`` of the
     posterior otherwise. Bounds on the information ratio are multiplied by its square.
-
-    Parameters
-    ----------
-    posterior
-        Posterior.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        If the rewards are neither bounded nor have a sub-Gaussian constant.
-
-    Examples
-    --------
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> reward_scale(BetaBernoulli.of(2))
-    1.0
     """
     if reason := why_unsupported(posterior):
         raise InputError(f"no regret bounds: {reason}")

@@ -164,34 +164,7 @@ def as_posterior(given: str | Posterior | None, arms: int, prior: object = None)
 def prior_parameters(
     prior: Any, cls: type, arms: int, written: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return parameters of a prior as arguments of the class method ``of`` of its class.
-
-    Parameters
-    ----------
-    prior : str, sequence, mapping, or sequence of them
-        Parameters of all arms: a text such as ``"mean=0.5,sd=2"``, a mapping, or values in the
-        order of the parameters such as ``(2, 5)`` or ``"2,5"``. Or a sequence with one of these for
-        each arm.
-    cls : type
-        Class of the posterior or the world.
-    arms : int
-        Number of arms K.
-    written : mapping of str to value, optional
-        Parameters of the text form. An arm without a value of its own has these, or the defaults.
-
-    Returns
-    -------
-    dict
-        The parameters; a list with one value per arm if they were given by arm.
-
-    Examples
-    --------
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> prior_parameters("2,5", BetaBernoulli, arms=2)
-    {'a': 2.0, 'b': 5.0}
-    >>> prior_parameters([{"b": 3}, (2, 5)], BetaBernoulli, arms=2)
-    {'a': [1.0, 2], 'b': [3, 5]}
-    """
+    """Return parameters of a prior as arguments of the class method ``of`` of its class."""
     names = [name for name in parameters_of(cls) if name not in NOT_PRIOR]
     if is_one_prior(prior):
         return _one_prior(prior, cls, names)
