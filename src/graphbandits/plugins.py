@@ -17,7 +17,6 @@ from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec, module_from_spec, resolve_name, spec_from_file_location
-from modulefinder import ModuleFinder
 from pathlib import Path
 from types import CodeType
 
@@ -217,6 +216,8 @@ def _code_used(
 
 def _imports(code: CodeType, package: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the import statements of a program and of its functions: the module, and the names."""
+    from modulefinder import ModuleFinder  # rarely needed
+
     for kind, given in ModuleFinder().scan_opcodes(code):
         if kind == "absolute_import":
             yield given[1], given[0] or ()

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
-from xml.etree import ElementTree
-from xml.parsers import expat
 
 import numpy as np
 
@@ -1149,34 +1147,35 @@ def from_graphml(
     return fixed_graph(names, ends[:, 0], ends[:, 1], weight, both, where)
 
 
-class _Element(ElementTree.Element):
-    """Element with its location."""
-
-    __slots__ = ("file", "line")
-    file: GraphFile
-    line: int
-
-    def error(self, message: str) -> InputError:
-        return InputError(f"{self.file.line(self.line)}{message}")
-
-    def need(self, name: str, *allowed: str) -> str:
-        """Return the value of a required attribute."""
-        value = self.get(name)
-        if value is None:
-            raise self.error(f"<{self.tag}> has no attribute {name}")
-        if allowed and value not in allowed:
-            raise self.error(f"{name} must be {' or '.join(allowed)}, not '{value}'")
-        return value
-
-
 def _parse_xml(file: GraphFile) -> Any:
     """Return the root element; namespaces are removed."""
+    from xml.etree import ElementTree  # not needed for other graphs
+    from xml.parsers import expat
+
+    class Element(ElementTree.Element):
+        """Element with its line."""
+
+        __slots__ = ("line",)
+        line: int
+
+        def error(self, message: str) -> InputError:
+            return InputError(f"{file.line(self.line)}{message}")
+
+        def need(self, name: str, *allowed: str) -> str:
+            """Return the value of a required attribute."""
+            value = self.get(name)
+            if value is None:
+                raise self.error(f"<{self.tag}> has no attribute {name}")
+            if allowed and value not in allowed:
+                raise self.error(f"{name} must be {' or '.join(allowed)}, not '{value}'")
+            return value
+
     parser = expat.ParserCreate(namespace_separator=" ")
-    builder = ElementTree.TreeBuilder(element_factory=_Element)
+    builder = ElementTree.TreeBuilder(element_factory=Element)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element: Any = builder.start(tag.rpartition(" ")[2], attributes)
-        element.file, element.line = file, parser.CurrentLineNumber
+        element.line = parser.CurrentLineNumber
 
     parser.buffer_text = True
     parser.StartElementHandler = start
