@@ -47,23 +47,10 @@ def final_figure(
 
     Parameters
     ----------
-    results : Results
-        Results of one simulation.
-    title : str
-        Title above the figure.
-    confidence : float
-        Level of the intervals of the means.
-    width : float
-        Width in inches.
-    order : sequence of str
-        Policies of several figures, in one order. A policy then has the same colour in all of them.
+    results, title, confidence, width, order
+        As in :func:`graphbandits.plots.regret_figure`.
     xscale : {"linear", "log", "symlog"}
         Scale of the regret.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Examples
     --------
@@ -149,9 +136,7 @@ def thinned(ordered: Floats, most: int = POINTS) -> Floats:
 def spread(ordered: Floats) -> Floats:
     """Spread points over [0, 1]: van der Corput's sequence times the local density.
 
-    The density is a Gaussian kernel estimate with Silverman's (1986) width, largest at 1, so that
-    the cloud of points has the outline of the distribution. No randomness: the same points
-    always lie at the same places.
+    The density is a Gaussian kernel estimate with Silverman's (1986) width, largest at 1.
     """
     count = len(ordered)
     places = np.array([int(f"{i:016b}"[::-1], 2) / 2**16 for i in range(1, count + 1)])
@@ -203,7 +188,7 @@ def forest_figure(
     A filled mark is a clear difference: its interval excludes zero. A hollow grey mark has zero in
     its interval. If some regrets are much larger than the others, the axis covers the differences
     between the others, and an arrow marks what lies beyond it; the numbers at the right cover all.
-    The differences are those of :meth:`graphbandits.simulation.results.Results.differences`.
+    The differences are those of :meth:`graphbandits.Results.differences`.
 
     Parameters
     ----------
@@ -211,29 +196,15 @@ def forest_figure(
         Results of one simulation with at least two policies.
     reference : str or None
         Policy to subtract from each other policy; the one with the least mean regret by default.
-    title : str
-        Title above the figure.
-    confidence : float
-        Level of the intervals.
+    title, confidence, width
+        As in :func:`graphbandits.plots.regret_figure`.
     simultaneous : bool
         Whether the intervals hold together at this level, or each by itself. If the reference is
         the best policy, they hold for all pairs: the best is selected with the same trials.
-    width : float
-        Width in inches.
     all_pairs : bool
         Whether to show a row for each pair of policies instead of a reference.
     xscale : {"linear", "symlog"}
         Scale of the differences.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    InputError
-        If there is one policy only, or both ``reference`` and ``all_pairs`` are given.
 
     Examples
     --------
@@ -308,11 +279,7 @@ _FIRST_SECOND = "difference of final regret, first − second"  # noqa: RUF001
 
 
 def verdict(difference: Difference) -> int:
-    """Return -1 if the first policy has clearly less regret, 1 if more, 0 if neither.
-
-    >>> verdict(Difference("a", "b", -1.0, 0.2, -1.4, -0.6))
-    -1
-    """
+    """Return -1 if the first policy has clearly less regret, 1 if more, 0 if neither."""
     return int(difference.low > 0.0) - int(difference.high < 0.0)
 
 
@@ -378,7 +345,6 @@ def _numbers(differences: list[Difference]) -> list[str]:
 
 
 def _pair(d: Difference, room: float) -> str:
-    """Join two names by a minus sign, on two lines if they are long."""
     text = f"{d.first} − {d.second}"  # noqa: RUF001
     fits = "\n" not in style.wrap(text, room, SMALL)
     return text if fits else f"{d.first}\n− {d.second}"  # noqa: RUF001

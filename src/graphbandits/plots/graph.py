@@ -1,4 +1,4 @@
-"""Layout of a feedback graph: positions of nodes, edges, and labels beside nodes."""
+"""Figures of feedback graphs: positions of nodes, edges, and labels beside nodes."""
 
 from __future__ import annotations
 
@@ -57,14 +57,8 @@ def layout(matrix: Floats, cliques: Sequence[Sequence[int]] = ()) -> Floats:
     """Compute a deterministic position in [-1, 1] x [-1, 1] for each node.
 
     Kamada and Kawai (1989): distances on paper follow those in the graph, directions ignored, and
-    the members of a clique of three or more, where ``cliques`` part the nodes, stand together.
-    Parts that are not joined stand in rows, the largest first. Graphs without edges and crowded
-    ones are circles, clockwise from the top, clique by clique.
-
-    >>> import numpy as np
-    >>> path = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-    >>> (np.abs(layout(path) - [[-1, 0], [0, 0], [1, 0]]) < 0.01).all()
-    np.True_
+    members of a clique of three or more stand together. Components are in rows, the largest first.
+    Graphs without edges and crowded ones are circles, clockwise from the top, clique by clique.
     """
     count = len(matrix)
     order = np.array([node for clique in sorted(cliques, key=min) for node in clique], np.int64)
@@ -155,10 +149,7 @@ def _upright(places: Floats, ends: Ints) -> Floats:
 
 
 def _relaxed(start: Floats, steps: Floats) -> Floats:
-    """Minimise the stress of Kamada and Kawai by majorization (Gansner, Koren, North 2005).
-
-    Each step solves for the positions of least stress at the present distances.
-    """
+    """Minimise the stress of Kamada and Kawai by majorization (Gansner, Koren, North 2005)."""
     count = len(steps)
     wanted = steps + np.eye(count)
     weight = wanted**-2.0 - np.eye(count)
@@ -247,7 +238,7 @@ class Drawn:
     def fit(self, label: Floats) -> None:
         """Set limits with equal scales, so that graph and labels fill the panel.
 
-        It is known how large the panel is once the figure was drawn.
+        The size of the panel is known only after the figure was drawn.
         """
         half = np.array(self.axes.bbox.size) * 36.0 / self.axes.figure.dpi
         margin = np.minimum(label * [0.6, 0.8] + 4.0, 0.4 * half)
@@ -299,7 +290,6 @@ def _arrow(
 
 
 def largest_radius(places: Floats) -> float:
-    """Return the largest radius of discs that leaves neighbours visible."""
     gaps = np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
     gaps[np.diag_indices_from(gaps)] = np.inf
     nearest = gaps.min(axis=1)
@@ -309,7 +299,6 @@ def largest_radius(places: Floats) -> float:
 
 
 def edge_width(probability: Floats) -> Floats:
-    """Return the width of an edge in points."""
     return 0.4 + 1.4 * probability
 
 
@@ -351,16 +340,8 @@ def place_labels(
 
     ``sizes`` (L, 2) are the labels of the L ``nodes``, the most important first; ``centres`` and
     ``radii`` are of all N nodes; ``frame`` is (x0, y0, x1, y1); ``lines`` are points along the
-    edges, best left free. Every label goes to the cheapest of some places around its node, given
+    edges, best left free. Every label goes to the cheapest of some positions around its node, given
     all others, a few times. All lengths have the same unit.
-
-    >>> import numpy as np
-    >>> nodes, page = np.array([[20.0, 50.0], [80.0, 50.0]]), np.array([0.0, 0.0, 100.0, 100.0])
-    >>> places, wrong = place_labels(
-    ...     np.full((2, 2), 10.0), np.arange(2), nodes, np.full(2, 3.0), page, np.empty((0, 2))
-    ... )
-    >>> places.round(1).tolist(), wrong.tolist()  # outwards, 4.5 from the centre of its node
-    ([[10.5, 50.0], [89.5, 50.0]], [0.0, 0.0])
     """
     middle = (centres.min(axis=0) + centres.max(axis=0)) / 2.0
     squares = np.sqrt(np.pi) * radii[:, None] * np.ones(2)  # of the area of the discs
@@ -425,7 +406,6 @@ PALETTE += tuple(_lighter(colour) for colour in PALETTE)
 
 
 def check_drawable(feedback: Feedback) -> None:
-    """Raise an error if a graph is too large to draw."""
     edges = Shape.of(feedback).edges if feedback.arms <= MOST_ARMS else 0
     if feedback.arms > MOST_ARMS or edges > MOST_EDGES:
         has = f"{feedback.arms} arms" if feedback.arms > MOST_ARMS else f"{edges} edges"
@@ -464,17 +444,10 @@ def graph_figure(
         Arms of a dominating set, drawn as squares.
     names : sequence of str or None
         Names of the arms; those of the graph by default, else numbers from 1.
-    title : str
-        Title above the figure.
-    caption : str
-        Text below the figure.
+    title, caption : str
+        Texts above and below the figure.
     width : float
         Width in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Raises
     ------
@@ -548,10 +521,6 @@ def clique_colours(cliques: Sequence[Sequence[int]], matrix: Floats, places: Flo
 
     Large cliques choose first, each the colour that costs least: sharing it with a clique that it
     has edges to costs most, with one far off on the page least.
-
-    >>> import numpy as np
-    >>> clique_colours([(0, 1), (2, 3), (4,)], np.zeros((5, 5)), np.eye(5)[:, :2])
-    ['#0072B2', '#D55E00', '#b8b8b8']
     """
     centres = np.array([places[list(clique)].mean(axis=0) for clique in cliques]).reshape(-1, 2)
     colours = [ALONE] * len(cliques)

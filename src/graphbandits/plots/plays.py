@@ -52,8 +52,7 @@ def plays_figure(
     """Plot the share of plays of each policy by rank of the arm, or by arm on the graph.
 
     By rank, each policy has a bar that starts with the share of the truly best arm of each trial.
-    Ranks are known for results of a simulation or a store (``PolicyResult.rank_plays``) and for
-    fixed means, but not for results read from a file.
+    Ranks are unknown if there are very many arms, or if the ranks change from round to round.
 
     By arm, each policy has a panel with the graph. Area and colour of a node show its share of all
     plays, on one scale for all panels. An arrow i -> j means that playing i may reveal j; a line is
@@ -76,19 +75,12 @@ def plays_figure(
     by : {"rank", "arm"} or None
         What to show. None is "rank" if ranks are known and no graph is given, else "arm".
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
     Examples
     --------
     >>> from graphbandits import simulate
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=20, trials=10)
     >>> plays_figure(results).axes[0].get_xlabel()
     'share of plays, by true rank of the arm in its trial'
-    >>> [axes.get_title() for axes in plays_figure(results, "ids-n", by="arm").axes]
-    ['ids-n', '']
     """
     if by is not None:
         style.check_word(by, "by", BY)
@@ -274,10 +266,7 @@ def _name_nodes(
     named: Ints,
     drawn: list[Drawn],
 ) -> None:
-    """Write the names at the first lettering at which all find room in every panel.
-
-    Where there is none, the arms have numbers, and a key below the panels tells their names.
-    """
+    """Write the names at the first font size at which all fit; else numbers, and a key below."""
     shown = arms[named]
     for size, room, with_share in LETTERING:
         if not room and any(len(names[arm]) > 4 for arm in shown):

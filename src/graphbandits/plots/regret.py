@@ -63,8 +63,7 @@ def regret_figure(
     """Plot the mean cumulative regret of each policy against the round.
 
     The legend is ordered by final regret. On a linear scale, a second panel enlarges the policies
-    with the least regret if the largest final mean is more than ``_canvas.TOGETHER`` times the
-    smallest. Notes on policies are below the figure.
+    with the least regret if the regrets are very different. Notes on policies are below the figure.
 
     Parameters
     ----------
@@ -184,10 +183,7 @@ def _final_numbers(
     spans: Mapping[str, tuple[Floats, Floats]],
     levels: tuple[float, float],
 ) -> tuple[str, list[str]]:
-    """What the numbers beside the names are, and the number of each policy, best first.
-
-    ``spans`` are the bands between the ``levels``, if that is what is drawn.
-    """
+    """Describe the numbers beside the names; return that text, and the number of each policy."""
     ranking = results.ranking()
     means = [float(results[name].mean[-1]) for name in ranking]
     what = f"mean regret after round {int(results.rounds[-1])}"
@@ -250,7 +246,6 @@ def _enlarged(means: Mapping[str, float], lines: Lines) -> list[str]:
 
 
 def _draw_bounds(axes: Axes, lines: Lines) -> None:
-    """Draw each line."""
     thin: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "zorder": 1.5, "gid": "bound"}
     for index, (name, group) in enumerate(lines.items()):
         pattern = PATTERNS[index % len(PATTERNS)]
@@ -315,23 +310,10 @@ def sweep_figure(
         Results at each value. Numbers are on an axis; texts are categories in the given order.
     parameter : str
         Label of the axis of values.
-    title : str
-        Title above the figure.
-    confidence : float
-        Level of the intervals of the means.
+    title, confidence, width, order, yscale
+        As in :func:`regret_figure`.
     scale : {"linear", "log", "symlog"}
         Scale of the values.
-    width : float
-        Width in inches.
-    order : sequence of str
-        Policies of several figures, so that each policy has one colour in all of them.
-    yscale : {"linear", "log", "symlog"}
-        Scale of the regret.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
 
     Examples
     --------
@@ -386,10 +368,7 @@ def _lines(
     looks: Mapping[str, style.Look],
     room: float,
 ) -> dict[str, ErrorbarContainer]:
-    """Draw a line for each policy with its intervals, and give it.
-
-    Policies stand beside each other by points of print, categories by more where there is ``room``.
-    """
+    """Draw a line for each policy with its intervals, side by side at each value."""
     numeric, x = not isinstance(keys[0], str), _places(keys)
     apart = 2.0 if numeric else min(7.0, 24.0 * room / len(keys) / len(points))
     thin: dict[str, Any] = {"linewidth": 1.4 if numeric else 0.7, "elinewidth": 1.0, "capsize": 2.0}
@@ -430,7 +409,6 @@ def _axis_of_values(axes: Axes, keys: Sequence[Any], scale: str) -> None:
 
 
 def _categories(axes: Axes, keys: Sequence[str]) -> None:
-    """Texts below the axis: in lines where they fit, else slanted."""
     room = 60.0 * style.panel_width(axes) / len(keys)
     longest = max(style.text_width(word, SMALL) for key in keys for word in key.split())
     axes.set_xlim(-0.5, len(keys) - 0.5)
@@ -462,11 +440,7 @@ def in_order(
 
 
 def shown(value: float | str) -> str:
-    """Format a value of a parameter with all its digits.
-
-    >>> shown(0.5), shown(1000001.0), shown(0.12345678), shown("star")
-    ('0.5', '1000001', '0.12345678', 'star')
-    """
+    """Format a value of a parameter with all its digits."""
     return value if isinstance(value, str) else str(value).removesuffix(".0")
 
 

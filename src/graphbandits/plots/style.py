@@ -104,24 +104,19 @@ class Look:
     filled: bool
 
     def marks(self, size: float = 4.5) -> dict[str, Any]:
-        """Return keywords for the markers of a line."""
         face = self.colour if self.filled else "white"
         size *= 1.5 if self.marker == "*" else 1.0  # a star covers less of its box
         return {"marker": self.marker, "markersize": size, "markerfacecolor": face}
 
     def line_options(self) -> dict[str, Any]:
-        """Return keywords for a line with markers."""
         return {"color": self.colour, "linestyle": self.line, **self.marks()}
 
 
 def look(index: int) -> Look:
     """Return the style of policy number ``index``; the first 64 differ even without colour.
 
-    Colours, lines and markers repeat after 8, each time with other partners (two orthogonal Latin
-    squares); hollow markers tell every other eight apart.
-
-    >>> look(0).colour == look(8).colour, look(0).line == look(8).line
-    (True, False)
+    Colours, lines and markers repeat after 8, each time in other combinations (two orthogonal
+    Latin squares); hollow markers distinguish every other eight.
     """
     turn, place = divmod(index, len(COLOURS))
     turn %= len(TURNS)
@@ -136,9 +131,8 @@ def look(index: int) -> Look:
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """Return a style for each policy by its name, in any order and company.
 
-    Policies of this package have looks of their own (``OWNERS``). Any other text has a colour and
-    a turn by its checksum, or the next colour that fewest of these names have, so that a colour is
-    shared only where all are taken, and a look only by more than 64.
+    Policies of this package have fixed styles (``OWNERS``). Others get one by their checksum, or
+    the next colour that the fewest of these names have.
 
     >>> looks(["mine", "ids-n"])["ids-n"] == looks(["ids-n", "ts-n"])["ids-n"] == look(1)
     True
@@ -267,11 +261,7 @@ def plus_minus(means: Sequence[float], halves: Sequence[float]) -> list[str]:
 
 
 def trials_text(counts: Iterable[int]) -> str:
-    """Format the number of trials.
-
-    >>> trials_text([50, 50]), trials_text([1]), trials_text([50, 80])
-    ('50 trials', '1 trial', '50 to 80 trials')
-    """
+    """Format the number of trials."""
     known = sorted(set(counts))
     if len(known) > 1:
         return f"{known[0]} to {known[-1]} trials"
@@ -284,16 +274,11 @@ def ink_on(colour: Any) -> str:
 
 
 def percent(level: float) -> str:
-    """Format a level as a percentage.
-
-    >>> percent(0.95), percent(0.999)
-    ('95 %', '99.9 %')
-    """
+    """Format a level as a percentage."""
     return f"{100.0 * level:.6g} %"
 
 
 def check_word(value: str, what: str, known: Iterable[str]) -> None:
-    """Refuse an unknown word."""
     if value not in known:
         raise InputError(f"unknown {what} {value!r}: {nearest(str(value), known)}")
 
@@ -302,7 +287,7 @@ def check_word(value: str, what: str, known: Iterable[str]) -> None:
 def save_figure(
     figure: Figure, path: str | Path, kinds: str | Iterable[str] | None = None
 ) -> list[Path]:
-    """Write a figure as PNG, SVG or PDF.
+    """Write a figure as PNG, SVG or PDF, and return the files written.
 
     Text is stored as outlines in SVG and as embedded TrueType in PDF: a figure looks the same on
     every machine.
@@ -315,11 +300,6 @@ def save_figure(
         File to write. Its suffix selects the format.
     kinds : str, iterable of str or None
         Formats to write if ``path`` has no suffix: "png", "svg", "pdf"; all three by default.
-
-    Returns
-    -------
-    list of Path
-        The files written.
     """
     target = Path(path)
     ending = target.suffix.removeprefix(".").lower()
@@ -443,7 +423,6 @@ def near_ground(means: Mapping[str, float]) -> list[str]:
 
 
 def final_means(results: Results) -> dict[str, float]:
-    """Return the mean final regret of each policy."""
     return {name: float(result.mean[-1]) for name, result in results.policies.items()}
 
 
@@ -496,10 +475,9 @@ def heading(figure: Figure, title: str) -> None:
 
 
 def note(figure: Figure, text: str, footnotes: str = "") -> None:
-    """Write small print at the bottom right, below legends outside of the axes.
+    """Write small print at the bottom right, and ``footnotes`` below it, each on its own line.
 
-    ``footnotes`` go below it, at the left, each on a line of its own. What is more than one line
-    makes the figure higher, not the axes lower.
+    More than one line makes the figure higher, not the axes lower.
     """
     lines = 0
     small: dict[str, Any] = {"va": "bottom", "fontsize": NOTE, "color": GREY, "linespacing": 1.2}

@@ -56,11 +56,6 @@ def eligible_arms(eligible: Eligible, t: int, keys: Keys, arms: int) -> Mask:
     With a probability p, each arm is eligible with probability p, independently for each trial,
     round and arm. If no arm was drawn, one arm is, with the same probability for each. All policies
     meet the same eligible arms.
-
-    >>> eligible_arms(0.5, 1, Keys(seed=1, trials=3), arms=4)
-    array([[False,  True, False, False],
-           [ True,  True,  True, False],
-           [False,  True, False, False]])
     """
     if not isinstance(eligible, float):
         return eligible if len(eligible) == 1 else eligible[t - 1 : t]
@@ -129,11 +124,7 @@ class Answers:
 
 
 def check_delay(given: object) -> tuple[int, int]:
-    """Return the smallest and the largest delay; raise InputError if they are not valid.
-
-    >>> check_delay(30), check_delay([0, 60])
-    ((30, 30), (0, 60))
-    """
+    """Return the smallest and the largest delay; raise InputError if they are not valid."""
     pair: Any = given if isinstance(given, Sequence) else (given, given)
     try:
         low, high = (-1 if isinstance(one, bool | str) else int(one.__index__()) for one in pair)
@@ -148,11 +139,7 @@ def check_delay(given: object) -> tuple[int, int]:
 
 
 def check_answer_rate(given: object) -> float:
-    """Return the probability that an outcome arrives; raise InputError if it is not valid.
-
-    >>> check_answer_rate(0.8)
-    0.8
-    """
+    """Return the probability that an outcome arrives; raise InputError if it is not valid."""
     array = np.asarray(given)
     if array.ndim or array.dtype.kind not in "iuf" or not 0.0 < array <= 1.0:
         raise InputError(
@@ -164,9 +151,8 @@ def check_answer_rate(given: object) -> float:
 class AnswerQueue:
     """Outcomes of a block of trials that are on their way.
 
-    It gives a policy what a live agent gives it: outcomes as they arrive, in the order of the plays
-    and arms, if the policy is incremental; otherwise all outcomes of a round that have arrived,
-    once, when the largest delay has passed.
+    An incremental policy gets outcomes as they arrive, in the order of the plays and arms. Other
+    policies get all outcomes of a round together, when the largest delay has passed.
     """
 
     def __init__(self, answers: Answers, policy: Policy) -> None:
@@ -177,7 +163,6 @@ class AnswerQueue:
         self._open = deque[Event]()
 
     def add(self, event: Event) -> None:
-        """Add the outcomes of a round."""
         seen = event.observations
         arrives, delay = self._answers.draw(event.keys, event.t, seen.trial, seen.arm)
         if not self._incremental:

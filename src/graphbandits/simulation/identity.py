@@ -59,14 +59,7 @@ SOURCES = _hash_sources()
 
 @dataclass(frozen=True)
 class Series:
-    """All possible trials of one policy in one simulation; ``facts`` determine the numbers.
-
-    >>> from graphbandits.simulation.plan import Plan
-    >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
-    >>> series = series_of(plan, "ts-n")
-    >>> len(series.name), series.facts["policy"], series.facts["horizon"]
-    (64, 'ts-n', 10)
-    """
+    """All possible trials of one policy in one simulation; ``facts`` determine the numbers."""
 
     name: str
     facts: dict[str, Any]
@@ -106,11 +99,7 @@ def facts_hash(facts: Mapping[str, Any]) -> str:
 
 @cache
 def environment() -> dict[str, Any]:
-    """Return the sources, the versions and the settings of the compiler of this process.
-
-    >>> list(environment())
-    ['sources', 'versions', 'compiler']
-    """
+    """Return the sources, the versions and the settings of the compiler of this process."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {
         "sources": SOURCES,
@@ -134,13 +123,7 @@ def pieces_of(plan: Plan, policy: str) -> list[object]:
 
 
 def check_facts(expected: Mapping[str, Any], here: Mapping[str, Any]) -> None:
-    """Raise SourceError if a worker has other facts than the process that started the run.
-
-    >>> theirs = environment() | {"sources": "another hash"}
-    >>> check_facts(theirs, environment())  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    graphbandits.errors.SourceError: a worker has other sources of graphbandits than the process ...
-    """
+    """Raise SourceError if a worker has other facts than the process that started the run."""
     started = "the process that started the run"
     same = "use the same on both, and start the run again"
     for name, known in here.items():
@@ -192,7 +175,6 @@ def unserializable_reason(plan: Plan) -> str:
 
 
 def _is_importable(cls: type) -> bool:
-    """Return whether another process can load a class from its plug-in file or by importing it."""
     if plugin_of(cls) is not None:
         return True
     try:
@@ -203,9 +185,5 @@ def _is_importable(cls: type) -> bool:
 
 @cache
 def cpu_name() -> str:
-    """Return the CPU type that Numba compiles for; results have the same bits on one type.
-
-    >>> cpu_name() != ""
-    True
-    """
+    """Return the CPU type that Numba compiles for; results have the same bits on one type."""
     return str(numba_config.CPU_NAME or get_host_cpu_name())

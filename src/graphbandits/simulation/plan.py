@@ -63,42 +63,24 @@ MAX_WORKER_DEATHS = 3
 class Plan:
     """One simulation, checked and not yet run. Use :meth:`Plan.of` to create one.
 
-    Parameters
+    Attributes
     ----------
-    policies : dict of str to Policy
-        Policies by their text form.
-    world : World
-        Reward model.
-    process : Process
-        Graph process.
-    horizon : int
-        Number of rounds.
-    trials : int
-        Number of trials.
-    seed : int
-        Seed of the random draws.
-    recording : Recording
-        What is recorded, and at which rounds.
-    posterior : Posterior
-        Prior that policies start from; usually that of the world.
-    graph_text : str, default=""
-        Name of the graph in the results.
-    graph_spec : str, optional
-        Text form from which the graph was made; None if it was made from an object.
-    first_trial : int, default=0
-        Number of the first trial.
-    sweep : int, optional
-        Number of the sweep in the experiment; None without a sweep.
-    point : mapping of str to value
-        Values of the swept parameters.
-    lines : mapping of str to str
-        Line of the sweep figures to which each policy belongs.
-    eligible : float or ndarray of bool, optional
-        Arms that may be played: a probability for each arm, or an array of shape (1, K) or (T, K).
-        None if all arms are eligible in every round.
-    answers : Answers, optional
-        Delays of outcomes, and the probability that an outcome arrives. None if all arrive in the
-        round of the play.
+    policies : policies by their text form
+    world : reward model
+    process : graph process
+    horizon : number of rounds
+    trials : number of trials
+    seed : seed of the random draws
+    recording : what is recorded, and at which rounds
+    posterior : prior that policies start from; usually that of the world
+    graph_text : name of the graph in the results
+    graph_spec : text form from which the graph was made; None if it was made from an object
+    first_trial : number of the first trial
+    sweep : number of the sweep in the experiment; None without a sweep
+    point : values of the swept parameters
+    lines : line of the sweep figures to which each policy belongs
+    eligible : probability, or array of shape (1, K) or (T, K); None if all arms are eligible
+    answers : delays and arrival of outcomes; None if all arrive in the round of the play
     """
 
     policies: dict[str, Policy]
@@ -139,58 +121,7 @@ class Plan:
         delay: int | Sequence[int] = 0,
         answer_rate: float = 1.0,
     ) -> Plan:
-        """Create a plan and check all settings.
-
-        Parameters
-        ----------
-        policies : str, Policy, or iterable of them
-            Policies as text forms or objects.
-        world : World or str, optional
-            Reward model, as an object or as text such as "gaussian(noise=0.5)". The default is
-            Bernoulli arms with uniform priors.
-        graph : str, array, Process or other graph, default="paper"
-            Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
-        horizon : int
-            Number of rounds.
-        trials : int
-            Number of trials.
-        seed : int, default=0
-            Seed of the random draws.
-        arms : int, optional
-            Number of arms, if neither the world nor the graph determines it.
-        posterior : Posterior or str, optional
-            Prior that policies start from. The default is the prior of the world.
-        first_trial : int, default=0
-            Number of the first trial.
-        regret : {"pseudo", "realised"}, default="pseudo"
-            Recorded regret: theta* - theta_A, or the difference of the outcomes.
-        ratios : {"bound", "joint"}, optional
-            Record information ratios with this gain; None to record none.
-        rounds : int or sequence of int, default=200
-            Maximum number of recorded rounds, evenly spaced, or the list of recorded rounds.
-        record : str or iterable of str, optional
-            "actions", "observations" or both: record what each trial played and observed;
-            "eligible" records the eligible arms.
-        eligible : float or array of bool, optional
-            Arms that may be played: a probability above 0 and at most 1 for each trial, round and
-            arm, or an array of shape (K,) or (T, K). The default is all arms.
-        delay : int or pair of int, default=0
-            Rounds from a play to its outcomes, or the smallest and the largest number: each outcome
-            then has its own delay, and all numbers in between have the same probability.
-        answer_rate : float, default=1.0
-            Probability above 0 and at most 1 that an outcome arrives, for each outcome.
-
-        Returns
-        -------
-        Plan
-            The plan.
-
-        Raises
-        ------
-        InputError
-            If a value is not allowed.
-        NeedsError
-            If a policy needs information that the graph or the horizon does not provide.
+        """Create a plan and check all settings; parameters as in :func:`graphbandits.simulate`.
 
         Examples
         --------
@@ -260,20 +191,11 @@ class Plan:
         return plan
 
     def pack(self) -> bytes:
-        """Return the problem as bytes: graph, world, posterior, eligible arms and answers.
+        """Return the problem as bytes (npz): graph, world, posterior, eligible arms and answers.
 
         The same bytes go to workers and are stored in studies; their sha256 is :attr:`problem`.
-        Policies, horizon, seed, trials and recording are not included.
-
-        Returns
-        -------
-        bytes
-            An archive of NumPy arrays (npz); equal problems have equal bytes.
-
-        Raises
-        ------
-        InputError
-            If a part cannot be restored in another process.
+        Policies, horizon, seed, trials and recording are not included. Equal problems have equal
+        bytes. Raise InputError if a part cannot be restored in another process.
         """
         arrays: Arrays = {}
         own = self.posterior is self.world.prior
@@ -300,16 +222,6 @@ class Plan:
             The packed problem. Plug-ins that it needs must be loaded.
         **settings
             Other parameters of :class:`Plan`: policies, horizon, trials, seed, recording, ...
-
-        Returns
-        -------
-        Plan
-            The plan.
-
-        Raises
-        ------
-        InputError
-            If the problem has another format or needs a plug-in that is not loaded.
 
         Examples
         --------
@@ -388,11 +300,6 @@ class Plan:
             Called with 1 after every round. An exception that it raises ends the block.
         monitor : RunMonitor, optional
             Receives copies of the decisions, actions and observations of every round.
-
-        Returns
-        -------
-        Shard
-            Recorded values of the trials.
         """
         return run_recorded(
             self.policies[policy],
@@ -414,13 +321,7 @@ class Plan:
         return self.process.names or tuple(str(i + 1) for i in range(self.process.arms))
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that are saved with the results.
-
-        Returns
-        -------
-        dict
-            Plain values: graph, arms, horizon, trials, seed, world, policies and versions.
-        """
+        """Return the settings that are saved with the results, as plain values."""
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         kept = self.recording
         recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
@@ -470,7 +371,6 @@ def point_text(point: Mapping[str, int | float | str]) -> str:
 
 
 def named_policies(policies: str | Policy | Iterable[str | Policy]) -> dict[str, Policy]:
-    """Return policies by their text form, from text forms and objects; refuse duplicates."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         policies = [policies]
     named: dict[str, Policy] = {}
@@ -490,12 +390,6 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
 
     A policy may have a method ``caveat(arms, horizon)``. The sentence that it returns, if any, is
     stored as the note of the policy and shown next to its regret.
-
-    >>> from graphbandits.policies import as_policy
-    >>> describe_policy(as_policy("ids-n"), arms=5, horizon=100)["graph_known"]
-    'the graph before the decision'
-    >>> describe_policy(as_policy("exp3-res"), arms=5, horizon=1000)["note"][-8:]
-    '= 0.863.'
     """
     inner = with_inner(policy)[-1]  # its source decides most
     file = file_of(inner)
@@ -514,12 +408,8 @@ def describe_policy(policy: Policy, arms: int, horizon: int) -> dict[str, Any]:
 def describe_graph(process: Process, text: str | None) -> dict[str, Any]:
     """Describe a graph for the settings by a hash of its content.
 
-    A graph of a plug-in class has no such hash. Its entry is the sha256 of the source files of its
-    class and of the class that ``text`` names, and of the files that their parameters name.
-
-    >>> from graphbandits.graphs import as_process
-    >>> list(describe_graph(as_process("paper"), "paper"))
-    ['graph_hash']
+    For a plug-in class: the sha256 of the source files of its class and of the class that ``text``
+    names, and of the files that their parameters name.
     """
     known = fingerprint(process)
     if known is not None:
@@ -546,14 +436,7 @@ def _matching(world: World) -> str:
 
 
 def describe_world(world: World, posterior: Posterior | None = None) -> dict[str, Any]:
-    """Describe a world for the settings: parameters, fixed means, sources, and the posterior.
-
-    The posterior is described only if it is not the prior of the world.
-
-    >>> described = describe_world(as_world("bernoulli(a=2)", arms=2))
-    >>> described["world"], described["prior"]
-    ('Bernoulli', [[2.0, 1.0], [2.0, 1.0]])
-    """
+    """Describe a world for the settings, and the posterior if it is not the prior of the world."""
     described: dict[str, Any] = {"world": type(world).__name__}
     prior = world.prior
     if type(prior) is BetaBernoulli and not is_discounted(prior):  # as in earlier versions
@@ -582,7 +465,6 @@ def describe_world(world: World, posterior: Posterior | None = None) -> dict[str
 
 
 def _parameters(model: object) -> dict[str, Any]:
-    """Return the name and the parameters of a world or a posterior as JSON values."""
     given = text_parameters(model) if is_dataclass(model) else vars(model)
     return {"name": name_of(model)} | {name: _json_value(value) for name, value in given.items()}
 
@@ -601,19 +483,7 @@ def _json_value(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A range of trials of one policy of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        The simulation.
-    policy : str
-        Text form of the policy.
-    first : int
-        Number of the first trial.
-    trials : int
-        Number of trials.
-    """
+    """A range of trials of one policy of a plan."""
 
     plan: Plan
     policy: str
@@ -622,12 +492,10 @@ class Task:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions."""
         return self.trials * self.plan.horizon
 
     @property
     def label(self) -> str:
-        """The policy and the point of the sweep, for messages."""
         return f"'{self.policy}'{self.plan.where}"
 
     def __str__(self) -> str:

@@ -33,11 +33,7 @@ def announce_compilation(duration: str = COMPILATION) -> None:
 
 @contextmanager
 def progress_bar(label: str, decisions: int, show: bool = True) -> Iterator[Advance]:
-    """Show a progress bar on standard error if it is a terminal.
-
-    >>> with progress_bar("simulating", decisions=100) as advance:
-    ...     advance(100)
-    """
+    """Show a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

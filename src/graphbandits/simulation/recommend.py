@@ -55,7 +55,6 @@ class Interval:
 
     @classmethod
     def of(cls, values: Floats) -> Interval:
-        """Return the interval of the mean of independent values."""
         mean = float(values.mean())
         half = t_quantile(CONFIDENCE, len(values)) * float(standard_error(values))
         return cls(mean, mean - half, mean + half)
@@ -63,8 +62,6 @@ class Interval:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a policy is expected to do."""
-
     policy: str
     trials: int
     regret: Interval
@@ -93,7 +90,6 @@ class Recommendation:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
         return asdict(self)
 
 
@@ -123,28 +119,18 @@ def recommend(
 
     The number of trials is doubled while the time limit allows it. If it does not allow it for all
     policies, the better half goes on, until 3 are left. Policies of which 2 trials do not fit are
-    left out. With ``trials``, all policies are simulated for this number of trials, without a
-    limit, and the result is the same in every run except for the CPU times.
+    left out. With ``trials``, there is no limit, and the result is the same in every run except for
+    the CPU times.
 
     Parameters
     ----------
-    graph : str, array, Process or other graph
-        Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
-    horizon : int
-        Number of rounds.
-    arms : int, optional
-        Number of arms, if the graph does not determine it.
-    world : World or str, optional
-        Reward model, as in :func:`graphbandits.simulate`. The default is Bernoulli arms.
+    graph, horizon, arms, world
+        As in :func:`graphbandits.simulate`.
     prior : optional
         Parameters of the prior of the world, such as "2,5"; the means of each trial are drawn from
         it. The default is that of the world.
-    posterior : Posterior or str, optional
-        Prior that policies start from. The default is the prior of the world.
-    delay : int or pair of int, default=0
-        Rounds from a play to its outcomes, as in :func:`graphbandits.simulate`.
-    answer_rate : float, default=1.0
-        Probability that an outcome arrives.
+    posterior, delay, answer_rate
+        As in :func:`graphbandits.simulate`.
     policies : str, Policy, or iterable of them, optional
         Policies to compare. By default all registered ones that are suitable: the graph, the
         horizon and the rewards meet their needs.
@@ -243,8 +229,6 @@ def _short_reason(error: GraphBanditsError, name: str) -> str:
 
 
 class _Clock:
-    """The time of a comparison."""
-
     def __init__(self, seconds: float, advance: Advance) -> None:
         self._start, self._seconds, self._advance = time.perf_counter(), seconds, advance
         self._shown = 0
@@ -259,10 +243,7 @@ class _Clock:
 
 
 class _Comparison:
-    """Final regrets of policies in the same worlds.
-
-    ``late`` has those with delayed and missing answers, ``prompt`` those without, trial by trial.
-    """
+    """Final regrets in the same worlds: ``late`` has delays and lost answers, ``prompt`` not."""
 
     def __init__(
         self,
@@ -339,7 +320,6 @@ class _Comparison:
         return names
 
     def _seconds(self, names: Iterable[str], trials: int) -> float:
-        """Estimate the seconds of more trials."""
         return self._pace * trials * sum(self._cost[name] for name in names)
 
     def _ranked(self, names: Iterable[str]) -> list[str]:
@@ -382,10 +362,7 @@ class _StoppedError(Exception):
 
 
 def _run_some(plan: Plan, rounds: int, seconds: float) -> tuple[int, float]:
-    """Run one trial of the only policy of a plan, for some rounds or seconds.
-
-    Return the number of rounds, and the CPU seconds of a round after the first.
-    """
+    """Run one trial; return the number of rounds, and CPU seconds of a round after the first."""
     (name,) = plan.policies
     times = list[float]()
 
@@ -409,7 +386,6 @@ def cpu_text(seconds: float) -> str:
 
 
 def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    """Return the recommended policy and the reason."""
     best, *others = candidates
     if not others:
         return best.policy, f"{best.policy} is the only policy that was compared."

@@ -49,8 +49,6 @@ class WorkerOptions:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A task that could not be computed."""
-
     task: Task
     error: GraphBanditsError
 
@@ -116,10 +114,7 @@ def compute_missing(
 
 
 def shard_size(tasks: Sequence[Task], plan: Plan, options: WorkerOptions) -> int:
-    """Return the number of trials in a shard: those in lockstep, fewer if the horizon is long.
-
-    There are also fewer if many observations or eligible arms are recorded.
-    """
+    """Return the trials in a shard: those in lockstep, fewer for long horizons or many records."""
     if options.shard is not None:
         return options.shard
     per_worker = -(-sum(task.trials for task in tasks) // options.workers)
@@ -140,10 +135,9 @@ def _observations(plan: Plan) -> float:
 def split_tasks(
     gaps_of: Mapping[Task, Sequence[tuple[int, int]]], options: WorkerOptions
 ) -> list[Task]:
-    """Split the missing trials into tasks, one per shard.
+    """Split the missing trials into tasks, one per shard; plan by plan, the first trials first.
 
-    The order is plan by plan, and in each plan the first trials of all policies first. Tasks start
-    at multiples of the shard size: runs with other numbers of trials give the same shards.
+    Tasks start at multiples of the shard size: runs with other numbers of trials give equal shards.
     """
     series = list(gaps_of)
     tasks: list[Task] = []
@@ -217,10 +211,9 @@ def simulate(
     workers : int, default=1
         Number of threads or processes.
     parallel : {"auto", "threads", "processes"}, default="auto"
-        Kind of the workers. Threads have no start-up time and suit the built-in policies, whose
-        kernels release the GIL. Processes take a while to start and suit policies in plain Python;
-        a process that dies is replaced. "auto" selects processes if a policy comes from a plug-in
-        file or if there are a million decisions or more, else threads.
+        Kind of the workers. Threads start at once and suit the built-in policies. Processes suit
+        policies in plain Python; a process that dies is replaced. "auto" selects processes if a
+        policy comes from a plug-in file or if there are a million decisions or more, else threads.
     block : int, default=250
         Maximum number of trials in lockstep. Fewer are used if a worker would be idle, or if there
         are very many arms, to limit the memory.
@@ -240,21 +233,21 @@ def simulate(
         :meth:`graphbandits.Results.trajectories`.
     eligible : float or array of bool, optional
         Arms that may be played. A number p above 0 and at most 1: each arm is eligible with
-        probability p, independently in each trial and round; if no arm was drawn, one arm is
-        eligible, each with the same probability. An array of shape (K,) or (T, K): the arms that
-        are eligible in all rounds, or in each round, in all trials. The regret is that against the
-        best eligible arm of the round. The default is all arms.
+        probability p, independently in each trial and round; if no arm was drawn, one random arm is
+        eligible. An array of shape (K,) or (T, K): the arms that are eligible in all rounds, or in
+        each round, in all trials. The regret is that against the best eligible arm of the round.
+        The default is all arms.
     delay : int or pair of int, default=0
         Rounds from a play to its outcomes; 0 is the round of the play. A pair is the smallest and
-        the largest number: each outcome then has its own delay, and all numbers in between have the
-        same probability. Outcomes that would arrive after the last round are lost.
+        the largest number: the delay of each outcome is drawn uniformly. Outcomes that would arrive
+        after the last round are lost.
     answer_rate : float, default=1.0
         Probability above 0 and at most 1 that an outcome arrives, for each outcome.
     monitor : callable, optional
         Called with the text form of a policy and the :class:`graphbandits.rng.Keys` of a block of
-        trials, before the block runs. It returns an object with the methods of
-        :class:`graphbandits.simulation.RunMonitor`, which receives what happens in every round of
-        the block, or None. Monitors run in threads of this process. They do not change the results.
+        trials, before the block runs. It returns a
+        :class:`graphbandits.simulation.RunMonitor`, which receives what happens in every round, or
+        None. Monitors run in threads of this process. They do not change the results.
     progress : bool or callable, default=True
         True shows a progress bar on a terminal. A callable is called with the number of decisions
         since its last call.
@@ -276,7 +269,7 @@ def simulate(
     Examples
     --------
     >>> results = simulate(["ts-n", "ids-n"], graph="paper", horizon=50, trials=20, seed=1)
-    >>> results["ids-n"].final.shape
+    >>> results["ts-n"].final.shape
     (20,)
     """
     plan = Plan.of(

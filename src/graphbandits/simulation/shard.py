@@ -1,4 +1,4 @@
-"""Trajectories: what each trial of a block played and observed in every round."""
+"""Shards: the recorded regret, plays, information ratios and trajectories of a block of trials."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ Int32s = NDArray[np.int32]
 
 
 def check_record(record: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the quantities that ``record`` names, in the order of :data:`RECORDS`.
-
-    >>> check_record("actions"), check_record(["observations", "actions"]), check_record(())
-    (('actions',), ('actions', 'observations'), ())
-    """
+    """Return the quantities that ``record`` names, in the order of :data:`RECORDS`."""
     words = [record] if isinstance(record, str) else record
     if not isinstance(words, Iterable):
         raise InputError(
@@ -53,29 +49,13 @@ def check_record(record: str | Iterable[str]) -> tuple[str, ...]:
 class RecordedObservations:
     """Observations of several trials as flat arrays, ordered by trial, round and arm.
 
-    Parameters
+    Attributes
     ----------
-    start : ndarray of shape (trials + 1,)
-        The observations of trial b are the entries from ``start[b]`` to ``start[b + 1]``.
-    round : ndarray of int32
-        Rounds, from 1.
-    arm : ndarray of int32
-        Observed arms.
-    reward : ndarray of float
-        Their rewards.
-    weight : ndarray of float, optional
-        Weights of the observations. None if all of them are 1.
-
-    Examples
-    --------
-    >>> seen = RecordedObservations(
-    ...     np.array([0, 2, 3]),
-    ...     np.array([1, 1, 1], np.int32),
-    ...     np.array([0, 2, 1], np.int32),
-    ...     np.array([1.0, 0.0, 1.0]),
-    ... )
-    >>> seen.trial.tolist(), seen.rows(slice(1, 2)).arm.tolist()
-    ([0, 0, 1], [1])
+    start : the observations of trial b are the entries from ``start[b]`` to ``start[b + 1]``
+    round : rounds, from 1, as int32
+    arm : observed arms, as int32
+    reward : their rewards
+    weight : weights of the observations; None if all of them are 1
     """
 
     start: Ints
@@ -86,7 +66,6 @@ class RecordedObservations:
 
     @property
     def trials(self) -> int:
-        """Number of trials."""
         return len(self.start) - 1
 
     @property
@@ -96,22 +75,10 @@ class RecordedObservations:
 
     @property
     def weights(self) -> Floats:
-        """Weight of each observation."""
         return np.ones(len(self.reward)) if self.weight is None else self.weight
 
     def rows(self, trials: slice) -> RecordedObservations:
-        """Return the observations of consecutive trials, without a copy of the arrays.
-
-        Parameters
-        ----------
-        trials : slice
-            Rows of the trials, with a step of 1.
-
-        Returns
-        -------
-        RecordedObservations
-            Their observations.
-        """
+        """Return the observations of consecutive trials, without a copy of the arrays."""
         first, last, _ = trials.indices(self.trials)
         last = max(first, last)
         some = slice(self.start[first], self.start[last])
@@ -123,18 +90,7 @@ class RecordedObservations:
 
     @classmethod
     def concat(cls, parts: Sequence[RecordedObservations]) -> RecordedObservations:
-        """Concatenate the trials of several blocks.
-
-        Parameters
-        ----------
-        parts : sequence of RecordedObservations
-            Blocks, in the order of their trials.
-
-        Returns
-        -------
-        RecordedObservations
-            Observations of all trials.
-        """
+        """Concatenate the trials of several blocks."""
         counts = [np.diff(part.start) for part in parts]
         weighted = any(part.weight is not None for part in parts)
         return cls(
@@ -150,20 +106,11 @@ class RecordedObservations:
 class Trajectories:
     """What each trial could play, played and observed; a part is None if it was not recorded.
 
-    Parameters
+    Attributes
     ----------
-    action : ndarray of shape (trials, rounds), optional
-        Played arm of every round, as int32.
-    observations : RecordedObservations, optional
-        Observed arms and rewards of every round.
-    eligible : ndarray of bool of shape (trials, rounds, arms), optional
-        Arms that could be played in every round.
-
-    Examples
-    --------
-    >>> played = Trajectories(np.array([[0, 2], [1, 1]], np.int32))
-    >>> Trajectories.concat([played, played]).action.shape, played.rows(slice(1, 2)).trials
-    ((4, 2), 1)
+    action : played arm, of shape (trials, rounds), as int32
+    observations : observed arms and rewards
+    eligible : arms that could be played, of shape (trials, rounds, arms)
     """
 
     action: Int32s | None = None
@@ -172,7 +119,6 @@ class Trajectories:
 
     @property
     def trials(self) -> int:
-        """Number of trials."""
         for array in (self.action, self.eligible):
             if array is not None:
                 return len(array)
@@ -185,15 +131,7 @@ class Trajectories:
         return tuple(word for word, part in zip(RECORDS, parts, strict=True) if part is not None)
 
     def check_arms(self, arms: int, what: str) -> None:
-        """Raise InputError if an arm does not exist.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms.
-        what : str
-            Name of the trajectories in the message.
-        """
+        """Raise InputError if an arm does not exist."""
         seen = self.observations
         for array in (self.action, None if seen is None else seen.arm):
             if array is not None and array.size and not 0 <= array.min() <= array.max() < arms:
@@ -204,18 +142,7 @@ class Trajectories:
             )
 
     def rows(self, trials: slice) -> Trajectories:
-        """Return the trajectories of consecutive trials, without a copy of the arrays.
-
-        Parameters
-        ----------
-        trials : slice
-            Rows of the trials, with a step of 1.
-
-        Returns
-        -------
-        Trajectories
-            Their trajectories.
-        """
+        """Return the trajectories of consecutive trials, without a copy of the arrays."""
         seen = self.observations
         return Trajectories(
             None if self.action is None else self.action[trials],
@@ -225,18 +152,7 @@ class Trajectories:
 
     @classmethod
     def concat(cls, parts: Sequence[Trajectories | None]) -> Trajectories | None:
-        """Concatenate the trials of several blocks.
-
-        Parameters
-        ----------
-        parts : sequence of Trajectories or None
-            Blocks, in the order of their trials; None for a block without trajectories.
-
-        Returns
-        -------
-        Trajectories or None
-            The quantities that all blocks have; None if there are none.
-        """
+        """Concatenate the trials of several blocks: the quantities that all have, or None."""
         known = [part for part in parts if part is not None]
         actions = [part.action for part in known if part.action is not None]
         seen = [part.observations for part in known if part.observations is not None]
@@ -322,21 +238,13 @@ def from_lists(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 class GrowingArray:
-    """Array that grows at its end; appending takes constant time on average.
-
-    >>> grown = GrowingArray(np.int32)
-    >>> for part in ([1, 2], [3]):
-    ...     grown.append(np.array(part))
-    >>> grown.values.tolist()
-    [1, 2, 3]
-    """
+    """Array that grows at its end; appending takes constant time on average."""
 
     def __init__(self, kind: type[np.generic]) -> None:
         self._held: NDArray[Any] = np.empty(1024, kind)
         self.size = 0
 
     def append(self, values: NDArray[Any]) -> None:
-        """Append values."""
         end = self.size + len(values)
         if end > len(self._held):
             grown = np.empty(max(end, 2 * len(self._held)), self._held.dtype)
@@ -367,11 +275,7 @@ METADATA_KEY = b"graphbandits"
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded: rounds, kind of regret, gain of the ratios (or None), and trajectories.
-
-    >>> Recording.of(horizon=1000, rounds=[10, 100]).rounds
-    (10, 100, 1000)
-    """
+    """What is recorded: rounds, kind of regret, gain of the ratios (or None), and trajectories."""
 
     rounds: tuple[int, ...]
     regret: str = "pseudo"
@@ -389,11 +293,7 @@ class Recording:
         ratios: str | None = None,
         record: str | Iterable[str] = (),
     ) -> Recording:
-        """Create a checked recording.
-
-        ``rounds`` is a maximum number of evenly spaced rounds, or a list of rounds. The last round
-        is always added.
-        """
+        """Create a checked recording; ``rounds`` is a maximum number or a list of rounds."""
         if isinstance(rounds, Sequence) and not isinstance(rounds, str):
             kept = tuple(check_integer(t, "a recorded round") for t in rounds)
             if list(kept) != sorted(set(kept)) or (kept and kept[-1] > horizon):
@@ -416,7 +316,6 @@ class Recording:
 
     @property
     def record(self) -> Ints:
-        """The rounds as an array."""
         return np.array(self.rounds)
 
     @property
@@ -425,44 +324,31 @@ class Recording:
         return tuple(word for word in RECORDS if getattr(self, word))
 
     def facts(self) -> dict[str, Any]:
-        """Return the recording as JSON values; trajectories only if they are recorded.
-
-        >>> Recording.of(horizon=1).facts()
-        {'rounds': [1], 'regret': 'pseudo', 'ratios': None}
-        """
+        """Return the recording as JSON values; trajectories only if they are recorded."""
         facts = {"rounds": list(self.rounds), "regret": self.regret, "ratios": self.ratios}
         return facts | dict.fromkeys(self.trajectories, True)
 
 
 def recorded_rounds(horizon: int, points: int = MAX_POINTS) -> Ints:
-    """Return at most ``points`` evenly spaced rounds, including the first and the last.
-
-    >>> recorded_rounds(5).tolist(), len(recorded_rounds(10**6))
-    ([1, 2, 3, 4, 5], 200)
-    """
+    """Return at most ``points`` evenly spaced rounds, including the first and the last."""
     spread = np.linspace(1, horizon, min(points, horizon))
     return np.unique(np.rint(spread).astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Information ratios of each trial at each recorded round.
+    """Information ratios of each trial at each recorded round, in arrays of shape (trials, rounds).
 
-    All arrays have the shape (trials, rounds). A ratio is infinite if the expected regret is
-    positive and the expected information is zero. If both are zero, the ratio is NaN and counts as
-    0 in the sum. ``settings["ratios"]`` of the results is the gain of Psi_t: the bound G h
-    ("bound") or the exact joint gain ("joint"). psi_t always uses G h.
+    A ratio is infinite if the expected regret is positive and the expected information is zero. If
+    both are zero, the ratio is NaN and counts as 0 in the sum. ``settings["ratios"]`` is the gain
+    of Psi_t: the bound G h ("bound") or the exact joint gain ("joint").
 
-    Parameters
+    Attributes
     ----------
-    ratio : ndarray
-        Psi_t, the squared expected regret of the decision divided by its expected information.
-    ratio_sum : ndarray
-        Sum of Psi over all rounds up to this one, recorded or not.
-    psi : ndarray
-        psi_t, the ratio of Thompson sampling with the same posterior.
-    entropy : ndarray
-        Entropy of alpha_t in nats: the remaining uncertainty about the best arm.
+    ratio : Psi_t, the squared expected regret of the decision divided by its expected information
+    ratio_sum : sum of Psi over all rounds up to this one, recorded or not
+    psi : psi_t, the ratio of Thompson sampling with the same posterior, always with G h
+    entropy : entropy of alpha_t in nats, the remaining uncertainty about the best arm
     """
 
     ratio: Floats
@@ -471,29 +357,12 @@ class Ratios:
     entropy: Floats
 
     def items(self) -> Iterator[tuple[str, Floats]]:
-        """Iterate over names and arrays.
-
-        Returns
-        -------
-        iterator of (str, ndarray)
-            Name and array of each field.
-        """
+        """Iterate over names and arrays."""
         return ((field.name, getattr(self, field.name)) for field in fields(self))
 
     @classmethod
     def concat(cls, parts: Sequence[Ratios]) -> Ratios:
-        """Concatenate the trials of several blocks.
-
-        Parameters
-        ----------
-        parts : sequence of Ratios
-            Blocks, in the order of their trials.
-
-        Returns
-        -------
-        Ratios
-            Ratios of all trials.
-        """
+        """Concatenate the trials of several blocks."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -504,26 +373,13 @@ RATIO_COLUMNS = tuple(field.name for field in fields(Ratios))
 
 @dataclass(frozen=True, eq=False)
 class Plays:
-    """Number of plays of each arm in each trial, as flat triples without zeros.
+    """Number of plays of each arm in each trial, without zeros, ordered by trial and arm.
 
-    The triples are ordered by trial and arm.
-
-    Parameters
+    Attributes
     ----------
-    trial : ndarray of int
-        Trials, counted from the first trial of the block.
-    arm : ndarray of int
-        Arms.
-    count : ndarray of int
-        Number of plays of the arm in the trial.
-
-    Examples
-    --------
-    >>> plays = Plays.of(np.array([[2, 0, 1], [0, 3, 0]]))
-    >>> total = np.zeros(3, np.int64)
-    >>> plays.add_to(total)
-    >>> plays.arm.tolist(), total.tolist()
-    ([0, 2, 1], [2, 3, 1])
+    trial : trials, counted from the first trial of the block
+    arm : arms
+    count : number of plays of the arm in the trial
     """
 
     trial: Ints
@@ -532,47 +388,23 @@ class Plays:
 
     @classmethod
     def of(cls, plays: Ints) -> Plays:
-        """Create plays from a matrix.
-
-        Parameters
-        ----------
-        plays : ndarray of shape (trials, arms)
-            Number of plays.
-
-        Returns
-        -------
-        Plays
-            The entries that are not zero.
-        """
+        """Create plays from a matrix of shape (trials, arms)."""
         trial, arm = np.nonzero(plays)
         return cls(trial, arm, plays[trial, arm])
 
     def add_to(self, total: Ints) -> None:
-        """Add the plays to a total, in place.
-
-        Parameters
-        ----------
-        total : ndarray of shape (arms,)
-            Number of plays of each arm.
-        """
+        """Add the plays of each arm to ``total``, in place."""
         np.add.at(total, self.arm, self.count)
 
     def add_ranked(self, total: Ints, means: Floats) -> None:
-        """Add the plays to a total by the rank of the arm in its trial, in place.
+        """Add the plays to ``total`` by the rank of the arm in its trial, in place.
 
-        Parameters
-        ----------
-        total : ndarray of shape (arms,)
-            Number of plays by rank; ``total[0]`` is for the best arm of each trial.
-        means : ndarray of shape (trials, arms)
-            True means. If two means are equal, the arm with the smaller number ranks first.
+        ``means`` has the shape (trials, arms). ``total[0]`` is for the best arm of each trial. Of
+        equal means, the arm with the smaller number ranks first.
 
-        Examples
-        --------
         >>> total = np.zeros(3, np.int64)
-        >>> Plays.of(np.array([[2, 0, 1], [0, 3, 0]])).add_ranked(
-        ...     total, np.array([[0.1, 0.2, 0.9], [0.3, 0.4, 0.2]])
-        ... )
+        >>> means = np.array([[0.1, 0.2, 0.9], [0.3, 0.4, 0.2]])
+        >>> Plays.of(np.array([[2, 0, 1], [0, 3, 0]])).add_ranked(total, means)
         >>> total.tolist()
         [4, 0, 2]
         """
@@ -590,20 +422,14 @@ MAX_RANKED_ENTRIES = 2**20
 class Shard:
     """Outcome of a task: the recorded values of consecutive trials of one policy.
 
-    Parameters
+    Attributes
     ----------
-    first : int
-        Number of the first trial.
-    regret : ndarray of shape (trials, rounds)
-        Cumulative regret at the recorded rounds.
-    plays : Plays
-        Number of plays of each arm in each trial.
-    ratios : Ratios, optional
-        Information ratios, if they were recorded.
-    cpu : str, default=""
-        CPU type that computed the shard.
-    trajectories : Trajectories, optional
-        Actions, observations and eligible arms, if they were recorded.
+    first : number of the first trial
+    regret : cumulative regret at the recorded rounds, of shape (trials, rounds)
+    plays : number of plays of each arm in each trial
+    ratios : information ratios, if they were recorded
+    cpu : CPU type that computed the shard
+    trajectories : actions, observations and eligible arms, if they were recorded
 
     Examples
     --------
@@ -622,23 +448,12 @@ class Shard:
 
     @property
     def trials(self) -> int:
-        """Number of trials."""
         return len(self.regret)
 
     def to_parquet(self, facts: Mapping[str, Any]) -> bytes:
-        """Serialize the shard: one row per trial, with its curves as lists.
+        """Serialize the shard as Parquet: one row per trial, with its curves as lists.
 
-        The same numbers and facts give the same bytes.
-
-        Parameters
-        ----------
-        facts : mapping
-            Plain JSON values that are stored in the metadata of the file.
-
-        Returns
-        -------
-        bytes
-            A Parquet file.
+        ``facts`` are plain JSON values for the metadata. Equal numbers and facts give equal bytes.
         """
         # only for files: a live decision and a simulation do not need it
         import pyarrow as pa
@@ -668,23 +483,9 @@ class Shard:
 
     @classmethod
     def from_parquet(cls, data: bytes, trajectories: bool = True) -> tuple[Shard, dict[str, Any]]:
-        """Read the bytes that :meth:`to_parquet` returned.
+        """Read a shard and its facts; ``trajectories`` selects whether trajectories are read.
 
         Other bytes raise an exception of any type; ``Directory.read`` converts it.
-
-        Parameters
-        ----------
-        data : bytes
-            A Parquet file.
-        trajectories : bool, default=True
-            If false, actions, observations and eligible arms are not read.
-
-        Returns
-        -------
-        shard : Shard
-            The shard.
-        facts : dict
-            Facts from the metadata of the file.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -718,10 +519,7 @@ class Shard:
 
 
 def true_means(world: World, seed: int, trials: int) -> TrueMeans | None:
-    """Return a function for the true means of a world.
-
-    None if they are too many to rank arms, or if the ranks change from round to round.
-    """
+    """Return a function for the true means; None if ranks change, or arms are too many to rank."""
     if trials * world.arms > MAX_RANKED_ENTRIES or isinstance(world, Changing):
         return None
     return cache(lambda first, count: world.means(Keys(seed, first, count)))

@@ -32,7 +32,6 @@ class Difference:
     simultaneous: bool = False
 
     def reversed(self) -> Difference:
-        """Return the difference ``second`` minus ``first``."""
         return replace(
             self,
             first=self.second,
@@ -54,19 +53,13 @@ def standard_error(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean over the trials at each recorded round, and its standard error (NaN for one trial).
-
-    >>> found = Moments.of(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    >>> found.mean.tolist(), found.standard_error.tolist()
-    ([2.0, 2.0], [1.0, 0.0])
-    """
+    """Mean over the trials at each recorded round, and its standard error (NaN for one trial)."""
 
     mean: Floats
     standard_error: Floats
 
     @classmethod
     def of(cls, values: Floats) -> Moments:
-        """Compute the moments of an array (trials, rounds)."""
         with np.errstate(invalid="ignore"):  # infinite sums have no standard error
             return cls(values.mean(axis=0), standard_error(values))
 
@@ -93,10 +86,7 @@ def paired_differences(
     confidence: float,
     simultaneous: bool,
 ) -> list[Difference]:
-    """Return the paired differences of the final regret for pairs of policies.
-
-    If two regrets are equal in every trial up to rounding, their difference is exactly 0.
-    """
+    """Return the paired differences of the final regret; exactly 0 if equal up to rounding."""
     if not pairs:
         return []
     paired = np.stack([final[first] - final[second] for first, second in pairs], axis=1)
@@ -124,12 +114,6 @@ def max_t(paired: Floats, confidence: float) -> float:
     which is averaged over fixed directions. The result is deterministic and accurate to 0.01. It
     lies between Student's quantile and Sidak's bound. If the number of trials is so small that the
     correlation has rank trials - 1, the result is Sidak's bound.
-
-    >>> import numpy as np
-    >>> treatments_and_control = np.random.default_rng(1).normal(size=(5000, 4))
-    >>> paired = treatments_and_control[:, :3] - treatments_and_control[:, 3:]
-    >>> round(max_t(paired, 0.95), 1)  # Dunnett's table: 2.35
-    2.4
     """
     trials = len(paired)
     least = t_quantile(confidence, trials)
@@ -158,8 +142,7 @@ def max_t(paired: Floats, confidence: float) -> float:
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return the root of an increasing function to 1e-5; the nearest end if there is none.
 
-    Regula falsi with the Illinois rule, which halves the value at an end that stays. It needs few
-    calls, which are expensive, and avoids the slow import of scipy.optimize.
+    Regula falsi with the Illinois rule: few (expensive) calls, no slow import of scipy.optimize.
     """
     below, above = function(low), function(high)
     if below >= 0.0:

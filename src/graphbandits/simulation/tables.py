@@ -91,7 +91,6 @@ class Axes:
 
     @classmethod
     def of(cls, results: Results) -> Axes:
-        """Return the axes of results."""
         return cls(results.arms, results.rounds, results.runs)
 
     def seeds_and_trials(self) -> tuple[pa.Array, Ints]:
@@ -131,7 +130,6 @@ def _repeated(text: str, rows: int) -> pa.Array:
 
 
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
-    """Return the rows of one policy."""
     import pyarrow as pa
 
     if table in TRAJECTORY_TABLES:
@@ -180,7 +178,6 @@ def trajectory_values(table: str, trajectories: Trajectories) -> dict[str, Float
 
 
 def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
-    """Return the value columns of one policy."""
     if table == "curve":
         quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
         return {"mean": result.mean, "standard_error": result.standard_error} | quantiles
@@ -196,7 +193,6 @@ def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
 
 
 def policies_of(results: Results, table: str) -> list[str]:
-    """Return the policies that have rows in a table."""
     always = table not in ("regret", "ratios")
     kept = results.policies.items()
     if table in TRAJECTORY_TABLES:
@@ -240,7 +236,6 @@ def edges_of(results: Results) -> pa.Table | None:
 
 
 def full_table(results: Results, table: str) -> pa.Table:
-    """Return all rows of a table; raise InputError if the results do not have it."""
     import pyarrow as pa
 
     check_table(table)
@@ -283,26 +278,22 @@ def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Return the columns and types of a table."""
     import pyarrow as pa
 
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in SCHEMA[table].items()])
 
 
 def check_table(table: str) -> None:
-    """Raise InputError if a table does not exist."""
     if table not in SCHEMA:
         raise InputError(f"no table '{table}': {nearest(str(table), SCHEMA)}")
 
 
 def to_pandas(rows: pa.Table | pa.RecordBatchReader) -> pandas.DataFrame:
-    """Convert the rows of a table to a pandas data frame."""
     frame: pandas.DataFrame = _read_all("pandas", rows).to_pandas()
     return frame
 
 
 def to_polars(rows: pa.Table | pa.RecordBatchReader) -> polars.DataFrame:
-    """Convert the rows of a table to a polars data frame."""
     table = _read_all("polars", rows)
     import polars
 
@@ -334,12 +325,10 @@ Part = tuple[int | None, int, Trajectories]
 class TrajectoryTables:
     """Actions, observations and eligible arms of one policy, as tables that are read on demand.
 
-    ``Results.trajectories`` and ``Study.trajectories`` create it. The table "actions" has one row
-    per trial and round, with the columns ``seed``, ``trial``, ``round`` and ``arm``. The table
-    "observations" has one row per observation, and also the columns ``reward`` and ``weight``. The
-    table "eligible" has one row per arm that could be played, with the columns of "actions". Arms
-    are numbers from 0. If the arms have names, the column ``arm_name`` follows ``arm``. Rows are
-    ordered by trial, round and arm.
+    The table "actions" has one row per trial and round, with the columns ``seed``, ``trial``,
+    ``round`` and ``arm``; "observations" has one row per observation, and also ``reward`` and
+    ``weight``; "eligible" has one row per eligible arm. Arms are numbers from 0. If they have
+    names, ``arm_name`` follows ``arm``. Rows are ordered by trial, round and arm.
     """
 
     def __init__(
@@ -354,7 +343,6 @@ class TrajectoryTables:
         return f"<TrajectoryTables: {', '.join(self.recorded)}>"
 
     def schema(self, table: str) -> pa.Schema:
-        """Return the columns of a table."""
         import pyarrow as pa
 
         if table not in TRAJECTORY_TABLES:
@@ -456,7 +444,6 @@ def chosen_parts(
 def tables_in_memory(
     results: Results, policy: str, trials: int | Iterable[int] | None
 ) -> TrajectoryTables:
-    """Return the tables of a policy of results in memory."""
     trajectories, chosen, runs = results[policy].trajectories, check_trials(trials), results.runs
     if trajectories is None:
         recorded = results.settings.get("record")

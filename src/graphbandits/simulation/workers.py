@@ -118,10 +118,9 @@ def task_request(task: Task) -> dict[str, Any]:
 
 
 def serve(folder: str) -> None:
-    """Run tasks on request until the parent process ends.
+    """Run tasks on request until the parent process ends; ``folder`` is for copies of plug-ins.
 
-    The reply to a request is the number of rounds played so far, every ``REPORT_INTERVAL``
-    seconds, and then the outcome. ``folder`` is the directory for copies of plug-ins.
+    The reply is the number of rounds so far, every ``REPORT_INTERVAL`` seconds, then the outcome.
     """
     requests, reply = connect(folder)
     runtime = WorkerRuntime(lambda: Path(folder))
@@ -145,10 +144,9 @@ def throttled(report: Callable[[int], None]) -> Callable[[int], None]:
 
 
 def connect(folder: str) -> tuple[SimpleQueue[Any], Callable[[object], None]]:
-    """Reserve standard input and output for messages; end this process if the parent ends.
+    """Reserve standard input and output for messages; return their queue and a function that sends.
 
-    Return a queue of received messages, and a function that sends a message to the parent. Ctrl-C
-    is ignored here, because the parent handles it.
+    This process ends if the parent ends. It ignores Ctrl-C, which the parent handles.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -239,7 +237,7 @@ class WorkerRuntime:
             return failure
 
     def _load_plugins(self, plan: SentPlan, code: Collection[str]) -> None:
-        """Load the plug-ins and import the modules of a plan; unload all other plug-ins.
+        """Load the plug-ins and modules of a plan, and unload other plug-ins.
 
         A plug-in that cannot be loaded raises an error only if the task depends on it.
         """
@@ -309,11 +307,9 @@ class ExecutorError(InputError):
 
 
 class ThreadExecutor:
-    """Execute tasks in threads.
+    """Execute tasks in threads; with one worker in that of the caller, for debuggers and Ctrl-C.
 
-    With one worker, tasks run in the thread of the caller, which suits debuggers and Ctrl-C. The
-    executor is a context manager; leaving the context stops all running tasks. Other executors
-    override how a task is computed and interrupted.
+    Leaving the context stops all running tasks.
     """
 
     def __init__(self, workers: int, monitor: MonitorFactory | None = None) -> None:
@@ -337,9 +333,9 @@ class ThreadExecutor:
     ) -> Iterator[tuple[Task, Outcome]]:
         """Run tasks and yield each with its outcome, in order of completion.
 
-        The next task is taken from ``tasks`` only when a worker is nearly free. If a task raises
-        an exception, its outcome is the error, and the other tasks continue. The same holds for a
-        task during which three workers ended. Closing the iterator stops the running tasks.
+        A task is taken from ``tasks`` only when a worker is nearly free. If a task raises an
+        exception or three workers end during it, its outcome is the error, and the other tasks
+        continue. Closing the iterator stops the running tasks.
         """
         self._stop.clear()
         here = self.workers == 1 and type(self) is ThreadExecutor
@@ -397,7 +393,6 @@ class ThreadExecutor:
         return self.workers + 1
 
     def _outcome(self, task: Task, report: Callable[[int], None]) -> Outcome:
-        """Run a task and return its shard or its error; an interruption is raised."""
         reported = 0
 
         def played(rounds: int) -> None:
@@ -430,7 +425,6 @@ class ThreadExecutor:
         return run_task(task, advance, self._monitor)
 
     def _interrupt(self) -> None:
-        """Stop all running tasks."""
         self._stop.set()
 
 
@@ -445,7 +439,6 @@ MAX_SUBMITTED = 10_000
 
 
 def check_address(address: str) -> None:
-    """Raise InputError if the address is not that of a scheduler."""
     if not re.fullmatch(r"[a-z]+://[^\s/]+:\d+", address):
         raise InputError(
             "cluster must be the address of a dask scheduler, such as tcp://192.168.1.5:8786, not "
@@ -456,8 +449,7 @@ def check_address(address: str) -> None:
 class DaskExecutor(ThreadExecutor):
     """Execute tasks on the workers of a dask scheduler, including workers that join later.
 
-    dask places the tasks and repeats those whose worker ended. A worker of other versions or
-    sources ends the run, because its results could have other bits.
+    A worker of other versions or sources ends the run: its results could have other bits.
     """
 
     def __init__(self, address: str) -> None:
@@ -519,7 +511,6 @@ class DaskExecutor(ThreadExecutor):
                 self._client.cancel(list(self._futures), force=True)
 
     def _capacity(self) -> int:
-        """Return the number of tasks to submit at a time, for the current number of workers."""
         now = time.monotonic()
         if now - self._looked > POLL_INTERVAL:
             self._looked = now
@@ -580,7 +571,6 @@ class DaskExecutor(ThreadExecutor):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error message."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".:") if lines else type(error).__name__
 
@@ -764,7 +754,6 @@ def executor_for(
     decisions: int | None = None,
     monitor: MonitorFactory | None = None,
 ) -> ThreadExecutor:
-    """Choose an executor for plans."""
     if parallel not in ("auto", "threads", "processes"):
         raise InputError(f"parallel must be 'auto', 'threads' or 'processes', not {parallel!r}")
     if monitor is not None:
@@ -801,5 +790,4 @@ def executor_for(
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Experiments: read TOML files, run them, and read the results."""
+"""Experiments from TOML files, and studies: directories with their results."""
 
 from graphbandits.study.experiment import Experiment, experiment_names, load_experiment
 from graphbandits.study.run import (

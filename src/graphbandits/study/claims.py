@@ -17,8 +17,6 @@ MAX_DISTANCE = 3.0
 
 @dataclass(frozen=True)
 class Published:
-    """Published mean final regrets."""
-
     means: Mapping[str, tuple[float, float]]
     source: str
 
@@ -52,9 +50,7 @@ class PublishedComparison:
 def compare(published: Published, results: Results) -> list[PublishedComparison]:
     """Compare published means m' (standard errors s') with the means m (s) of results.
 
-    The distance is (m - m') / sqrt(s^2 + s'^2), and ``within`` is whether it is at most
-    ``MAX_DISTANCE`` (3) in absolute value. One trial has no standard error: its distance is NaN,
-    and ``within`` is false.
+    The distance is (m - m') / sqrt(s^2 + s'^2); for one trial it is NaN, and ``within`` is false.
     """
     found = []
     for name, (there, error) in published.means.items():
@@ -114,8 +110,6 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Verdict of results on a claim."""
-
     claim: Claim
     verdict: str
     differences: list[Difference]
@@ -129,12 +123,10 @@ class Judgement:
 
 
 def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement:
-    """Test a claim with paired differences of the final regret.
+    """Test a claim with simultaneous intervals of the paired differences of all its pairs.
 
-    The simultaneous intervals of all pairs of the claim are those of
-    :func:`graphbandits.simulation.statistics.max_t`. A false "holds" or a false "fails" has a
-    probability of at most 1 - ``confidence``. Policies that are equal in every trial differ by
-    exactly 0, which is no clear difference.
+    A false "holds" or "fails" has a probability of at most 1 - ``confidence``. Policies that are
+    equal in every trial differ by exactly 0, which is no clear difference.
     """
     for name in (*claim.better, *claim.than):
         if name not in results.policies:

@@ -54,13 +54,7 @@ def read_errors() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True, order=True)
 class ShardFile:
-    """File of a shard: series, first trial, number of trials, and sha256 of the content.
-
-    The file name contains all of them.
-
-    >>> ShardFile.of("s", f"0000000250-50.{'ab' * 32}.parquet").end
-    300
-    """
+    """File of a shard: series, first trial, number of trials, and sha256 of the content."""
 
     series: str
     first: int
@@ -75,12 +69,10 @@ class ShardFile:
 
     @property
     def end(self) -> int:
-        """Number of the trial after the last one."""
         return self.first + self.trials
 
     @property
     def name(self) -> str:
-        """Name of the file."""
         return f"{self.first:010d}-{self.trials}.{self.checksum}.parquet"
 
 
@@ -103,11 +95,6 @@ def index_shards(shards: Iterable[ShardFile], trials: int, first: int = 0) -> Sh
     The selection has the maximum number of trials, and among those the minimum number of shards.
     Ties are broken by the end, the start and the name of the files, from the last one. The result
     depends only on the set of files.
-
-    >>> short, long = ShardFile("s", 0, 10, "a"), ShardFile("s", 5, 95, "b")
-    >>> index = index_shards([short, long, ShardFile("s", 5, 95, "a")], trials=100)
-    >>> [(file.first, file.checksum) for file in index.used], index.gaps
-    ([(5, 'a')], ((0, 5),))
     """
     end = first + trials
     inside = [file for file in shards if first <= file.first and file.end <= end]
@@ -145,20 +132,7 @@ class DamagedShardError(InputError):
 
 
 class Directory:
-    """Shards, problems and records of studies in a directory; see :meth:`create` and :meth:`open`.
-
-    >>> import tempfile
-    >>> from graphbandits.simulation.plan import Plan
-    >>> from graphbandits.rng import Keys
-    >>> plan = Plan.of("ts-n", graph="paper", horizon=10, trials=5)
-    >>> task = Task(plan, "ts-n", 0, 5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     directory = Directory.create(folder)
-    ...     is_new = directory.put(task, plan.run_shard("ts-n", Keys(0, 0, 3)))
-    ...     missing = directory.missing(task)
-    >>> is_new, missing
-    (True, ((3, 2),))
-    """
+    """Shards, problems and records of studies; see :meth:`create` and :meth:`open`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -178,7 +152,6 @@ class Directory:
 
     @classmethod
     def open(cls, path: str | Path) -> Directory:
-        """Open an existing directory."""
         directory = cls(Path(path))
         if not os.path.lexists(directory.path / MANIFEST):
             is_there = os.path.isdir(directory.path)
@@ -220,7 +193,6 @@ class Directory:
         return index_shards(self.shards(series), trials, first)
 
     def path_of(self, file: ShardFile) -> Path:
-        """Return the path of a shard."""
         return self.path / "shards" / file.series / file.name
 
     def identity(self, series: str) -> dict[str, Any] | None:
@@ -231,10 +203,9 @@ class Directory:
         return None
 
     def write(self, series: Series, shard: Shard, facts: Mapping[str, Any]) -> ShardFile:
-        """Write a shard atomically; writing the same shard twice gives one file.
+        """Write a shard atomically.
 
-        The facts are stored in the file. They must not vary between runs, because the file is named
-        by its content.
+        The facts must not vary between runs, because the file is named by its content.
         """
         data = shard.to_parquet({**facts, "series": series.name})
         file = ShardFile(series.name, shard.first, shard.trials, hashlib.sha256(data).hexdigest())
@@ -250,10 +221,7 @@ class Directory:
             self._described.add(series.name)
 
     def read(self, file: ShardFile, rounds: int | None = None, trajectories: bool = True) -> Shard:
-        """Read and verify a shard, which must have this number of recorded rounds.
-
-        Without ``trajectories``, actions and observations are verified but not returned.
-        """
+        """Read and verify a shard; ``rounds`` is the expected number of recorded rounds."""
         path = self.path_of(file)
 
         def damaged(reason: str) -> DamagedShardError:
@@ -324,12 +292,10 @@ class Directory:
         write_if_changed(make_directory(self.path / "problems") / name, data)
 
     def problems(self) -> list[str]:
-        """List the names of all problems."""
         names = list_names(self.path / "problems")
         return [name[:-4] for name in names if re.fullmatch(r"[0-9a-f]{64}\.npz", name)]
 
     def problem(self, name: str) -> bytes:
-        """Read a packed problem."""
         path = self.path / "problems" / f"{name}.npz"
         if not path.exists():
             raise InputError(f"the problem {path} is missing: {RUN_AGAIN}")
@@ -345,7 +311,6 @@ class Directory:
         _files.write_text(make_directory(path.parent) / path.name, text + "\n")
 
     def study(self, key: str) -> Any:
-        """Read the record of a study; None if it is not JSON."""
         path = self._study_path(key)
         if not os.path.lexists(path):
             known = self.studies()
@@ -354,7 +319,6 @@ class Directory:
         return parse_json(_files.read_bytes(path, "study"))
 
     def studies(self) -> list[str]:
-        """List the keys of the studies, sorted."""
         names = list_names(self.path / "studies")
         return [name[:-5] for name in names if name.endswith(".json") and name[0] != "."]
 
@@ -377,7 +341,6 @@ class Directory:
 
 
 def make_directory(path: Path) -> Path:
-    """Create a directory if it does not exist, and return its path."""
     with _files.readable_errors(path):
         path.mkdir(parents=True, exist_ok=True)
     return path
@@ -513,7 +476,6 @@ class StudyRecord(_RecordModel):
 
     @property
     def series(self) -> set[str]:
-        """Series of all points."""
         return {series for point in self.points for series in point.policies.values()}
 
     def write(self, directory: Directory, plans: Sequence[Plan]) -> None:
@@ -543,8 +505,7 @@ def read_record(directory: Directory, key: str) -> StudyRecord:
 def tasks_of_plans(plans: Sequence[Plan]) -> list[Task]:
     """Return a task with all trials for each series of the plans, without duplicates.
 
-    Simulations at several points of a sweep share a series if its policy does not depend on the
-    swept parameter.
+    Points of a sweep share the series of a policy that does not depend on the swept parameter.
     """
     tasks: dict[str, Task] = {}
     for plan in plans:

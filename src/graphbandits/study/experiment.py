@@ -1,4 +1,4 @@
-"""Texts of an experiment file: placeholders of sweeps, parts of file names, TOML values."""
+"""Experiment files: their tables and sweeps, checked, and the plans that they describe."""
 
 from __future__ import annotations
 
@@ -58,11 +58,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}:,]*)\}")
 
 
 def placeholders(text: str) -> list[str]:
-    """Return the names in braces, in order.
-
-    >>> placeholders("revealed-er(p={p}, directed={way})")
-    ['p', 'way']
-    """
+    """Return the names in braces, in order."""
     return _PLACEHOLDER.findall(text)
 
 
@@ -76,11 +72,7 @@ def fill_placeholders(text: str, point: Mapping[str, SweepValue]) -> str:
 
 
 def has_own_placeholder(key: str, text: object) -> bool:
-    """Return whether the value of a key contains a placeholder with the name of the key.
-
-    >>> has_own_placeholder("graph", "{graph}"), has_own_placeholder("graph", "random(r={r})")
-    (True, False)
-    """
+    """Return whether the value of a key contains a placeholder with the name of the key."""
     return isinstance(text, str) and key in placeholders(text)
 
 
@@ -194,20 +186,12 @@ def suggestion(value: object, words: Iterable[str]) -> str:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Return whether a value is a number; booleans are not.
-
-    >>> is_number(0.5), is_number(True), is_number("1")
-    (True, False, False)
-    """
+    """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_means(value: object) -> bool:
-    """Return whether a value is a list of finite numbers.
-
-    >>> is_means([0.2, 1]), is_means([]), is_means([0.2, math.nan])
-    (True, False, False)
-    """
+    """Return whether a value is a list of finite numbers."""
     if not isinstance(value, list | tuple) or not value:
         return False
     return all(is_number(mean) and math.isfinite(mean) for mean in value)
@@ -255,8 +239,6 @@ def _delay(value: Any) -> int | tuple[int, int]:
 
 def check_prior(value: Any) -> SweepValue:
     """Check the form of a prior, and convert lists to tuples and tables to strings.
-
-    The parameters depend on the world and are checked later.
 
     >>> check_prior([[2, 5], "1,{b}"]), check_prior({"mean": 0, "sd": 2})
     (((2, 5), '1,{b}'), 'mean=0,sd=2')
@@ -312,14 +294,10 @@ Regret = Literal["pseudo", "realised"]
 
 
 class Table(BaseModel):
-    """Base class of the tables of an experiment file; unknown keys are errors."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SimulationTable(Table):
-    """Keys of an experiment that a sweep can override."""
-
     graph: Text | None = None
     arms: Positive | None = None
     horizon: Positive | None = None
@@ -334,8 +312,6 @@ class SimulationTable(Table):
 
 
 class ClaimTable(Table):
-    """A claim: each policy of ``better`` has less regret than each policy of ``than``."""
-
     text: Text
     source: str = ""
     better: Texts
@@ -347,7 +323,6 @@ class ClaimTable(Table):
         return self
 
     def claim(self) -> Claim:
-        """Return the claim with the policy names of the results."""
         what = f"the claim '{self.text}'"
         better, than = (
             tuple(policy_name(policy, what) for policy in side) for side in (self.better, self.than)
@@ -356,8 +331,6 @@ class ClaimTable(Table):
 
 
 class PublishedTable(Table):
-    """Published mean regrets with their standard errors, and their source."""
-
     source: Text
     means: dict[str, Any]
 
@@ -376,7 +349,6 @@ class PublishedTable(Table):
         return self
 
     def published(self) -> Published:
-        """Return the published means with the policy names of the results."""
         what = f"published by {self.source}"
         means: dict[str, tuple[float, float]] = {}
         for policy, pair in self.means.items():
@@ -421,7 +393,6 @@ def policy_name(policy: str, what: str) -> str:
 
 
 def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
-    """Raise an error if a name is not a known policy."""
     for name in names:
         if name not in known:
             raise InputError(f"{what}: '{name}' is not one of the policies: {nearest(name, known)}")
@@ -516,7 +487,6 @@ class SweepTable(SimulationTable):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the swept parameters, in order."""
         return tuple(self.point_list[0] if self.point_list else self.grid or [self.parameter or ""])
 
     @property
@@ -527,19 +497,13 @@ class SweepTable(SimulationTable):
         )
 
     def points(self) -> list[dict[str, SweepValue]]:
-        """Return all points, in order; the last parameter of a grid varies fastest.
-
-        >>> table = SweepTable(grid={"r": [0, 0.5], "arms": [5, 10]})
-        >>> [tuple(point.values()) for point in table.points()]
-        [(0, 5), (0, 10), (0.5, 5), (0.5, 10)]
-        """
+        """Return all points, in order; the last parameter of a grid varies fastest."""
         if self.point_list is not None:
             return [{name: point[name] for name in self.parameters} for point in self.point_list]
         grid = self.grid or {self.parameters[0]: self.values or ()}
         return [dict(zip(grid, point, strict=True)) for point in itertools.product(*grid.values())]
 
     def display_points(self) -> list[dict[str, ScalarValue]]:
-        """Return the points with lists formatted as strings."""
         return [{name: display_value(v) for name, v in point.items()} for point in self.points()]
 
     def record(self, title: str, alone: bool) -> SweepRecord:
@@ -621,7 +585,6 @@ class SweepTable(SimulationTable):
                 raise MisplacedError(f"{message}; the first is a {kind}", *place)
 
     def _check_distinct(self, parameter: str) -> None:
-        """Raise an error if two values are equal."""
         values = [display_value(value) for value in self._column(parameter).values()]
         if self.point_list is not None:  # several points can share a value
             values = list(dict.fromkeys(values))
@@ -693,56 +656,31 @@ ANY_GRAPH_POLICY = "uniform"
 
 
 class Experiment(SimulationTable):
-    """An experiment: world, graph, policies and size.
+    """An experiment: one simulation, or one simulation per point of its sweeps.
 
-    It consists of one simulation, whose results can be compared with claims and published means,
-    or of one simulation per point of its sweeps. :meth:`plans` returns all simulations.
-
-    Parameters
+    Attributes
     ----------
-    graph
-        Feedback graph, such as "random(r=0.25)".
-    arms
-        Number of arms. Not needed if the graph fixes it.
-    horizon
-        Rounds per trial.
-    world
-        Reward model, such as "gaussian(noise=0.5)". Default: "bernoulli".
-    posterior
-        Prior that policies start from, such as "normal(sd=2)". Default: that of the world.
-    prior
-        Parameters of the prior of the world: "A,B", [A, B], "name=value,...", or a list with one of
-        these per arm.
-    means
-        Means of the arms. Default: drawn from the prior.
-    policies
-        Policies to compare.
-    eligible
-        Probability that an arm is eligible in a round. Default: all arms are eligible.
-    delay
-        Rounds from a play to its outcomes: a number, or [smallest, largest]. Default: 0.
-    answer_rate
-        Probability that an outcome arrives. Default: all outcomes arrive.
-    title
-        Title of the experiment.
-    accuracy
-        Accuracy of the posterior computations: "simulation" or "strict".
-    trials
-        Trials per policy.
-    seed
-        Random seed.
-    plugins
-        Plug-in files, relative to the experiment file.
-    notes
-        Notes for the report.
-    record
-        What to record of each trial.
-    claims
-        Claims about the order of policies, which are compared with the results.
-    published
-        Published mean regrets, which are compared with the results.
-    sweeps
-        Parameters to vary, with their values.
+    graph : feedback graph, such as "random(r=0.25)"
+    arms : number of arms; not needed if the graph fixes it
+    horizon : rounds per trial
+    world : reward model, such as "gaussian(noise=0.5)"; default "bernoulli"
+    posterior : prior that policies start from, such as "normal(sd=2)"; default that of the world
+    prior : of the world: "A,B", [A, B], "name=value,...", or a list with one of these per arm
+    means : means of the arms; default: drawn from the prior
+    policies : policies to compare
+    eligible : probability that an arm is eligible in a round; default: all arms are eligible
+    delay : rounds from a play to its outcomes: a number, or [smallest, largest]; default 0
+    answer_rate : probability that an outcome arrives; default: all outcomes arrive
+    title : title of the experiment
+    accuracy : accuracy of the posterior computations: "simulation" or "strict"
+    trials : trials per policy
+    seed : random seed
+    plugins : plug-in files, relative to the experiment file
+    notes : notes for the report
+    record : what to record of each trial
+    claims : claims about the order of policies, which are compared with the results
+    published : published mean regrets, which are compared with the results
+    sweeps : parameters to vary, with their values
     """
 
     title: Text
@@ -788,28 +726,14 @@ class Experiment(SimulationTable):
 
     @property
     def runs(self) -> int:
-        """The number of simulations."""
         return sum(len(sweep.points()) for sweep in self.sweeps) or 1
 
     @property
     def sweeps_seed(self) -> bool:
-        """Whether a sweep varies the seed."""
         return any("seed" in sweep.parameters for sweep in self.sweeps)
 
     def setups(self) -> list[Self]:
-        """Return one experiment without sweeps per simulation.
-
-        Returns
-        -------
-        list of Experiment
-            The simulations, with all placeholders replaced by their values.
-
-        Examples
-        --------
-        >>> from graphbandits.study.experiment import load_experiment
-        >>> [setup.graph for setup in load_experiment("paper-2a").setups()]
-        ['random(r=0.25)']
-        """
+        """Return one experiment without sweeps and placeholders per simulation."""
         if not self.sweeps:
             return [self]
         return [self._base(sweep).at(point) for sweep in self.sweeps for point in sweep.points()]
@@ -836,44 +760,21 @@ class Experiment(SimulationTable):
         return self.model_copy(update=keys)
 
     def at(self, point: Mapping[str, SweepValue]) -> Self:
-        """Return the simulation at a point of a sweep.
-
-        Parameters
-        ----------
-        point
-            Values of the swept parameters by name.
-
-        Returns
-        -------
-        Experiment
-            The experiment with all placeholders replaced by their values.
-        """
+        """Return the simulation at a point of a sweep, given as values by parameter."""
         setup = self._with_keys(point)
         keys = ("graph", "world", "posterior", "prior", "policies")
         filled = {key: _fill_value(getattr(setup, key), point) for key in keys}
         return setup.model_copy(update=filled)
 
     def lines(self) -> list[str]:
-        """Return the labels of all policies.
-
-        Returns
-        -------
-        list of str
-            One label per policy; a policy whose parameter is swept has one label for all values.
-        """
+        """Return one label per policy; if its parameter is swept, the same label for all values."""
         bases = [self._base(sweep) for sweep in self.sweeps] or [self]
         policies = [policy for base in bases for policy in base.policies or ()]
         names = line_labels(policies)
         return list(dict.fromkeys(names.get(policy, policy) for policy in policies))
 
     def sweep_records(self) -> list[SweepRecord]:
-        """Return titles, parameters and axes of the sweeps.
-
-        Returns
-        -------
-        list of SweepRecord
-            One record per sweep.
-        """
+        """Return titles, parameters and axes of the sweeps."""
         return [sweep.record(self.title, len(self.sweeps) == 1) for sweep in self.sweeps]
 
     def plans(
@@ -884,7 +785,7 @@ class Experiment(SimulationTable):
         policies: Sequence[str] = (),
         ratios: str | None = None,
     ) -> list[Plan]:
-        """Check all simulations and return them.
+        """Check all simulations and return them, one per point of the sweeps.
 
         Parameters
         ----------
@@ -896,16 +797,6 @@ class Experiment(SimulationTable):
             Additional policies.
         ratios
             Information ratios to record: "bound" or "joint". Default: from the file.
-
-        Returns
-        -------
-        list of Plan
-            One simulation per point of the sweeps, or a single simulation.
-
-        Raises
-        ------
-        InputError
-            If a simulation is invalid.
 
         Examples
         --------
@@ -938,49 +829,20 @@ class Experiment(SimulationTable):
         return plans
 
     def plan(self, **changes: Any) -> Plan:
-        """Return the simulation of an experiment without sweeps.
-
-        Parameters
-        ----------
-        **changes
-            Arguments of :meth:`plans`.
-
-        Returns
-        -------
-        Plan
-            The simulation.
-
-        Raises
-        ------
-        InputError
-            If the experiment is invalid or has sweeps.
-        """
+        """Return the simulation of an experiment without sweeps; arguments as in :meth:`plans`."""
         if self.sweeps:
             raise InputError(f"this experiment has {self.runs} simulations: use plans()")
         return self.plans(**changes)[0]
 
     def resolved_claims(self) -> tuple[Claim, ...]:
-        """Return the claims with the policy names of the results.
-
-        Returns
-        -------
-        tuple of Claim
-            The claims.
-        """
+        """Return the claims with the policy names of the results."""
         return tuple(entry.claim() for entry in self.claims)
 
     def published_means(self) -> Published | None:
-        """Return the published means with the policy names of the results.
-
-        Returns
-        -------
-        Published or None
-            The published means, or None if there are none.
-        """
+        """Return the published means with the policy names of the results, or None."""
         return None if self.published is None else self.published.published()
 
     def _check_claimed_policies(self, plan: Plan) -> None:
-        """Raise an error if claims or published means refer to unknown policies."""
         for claim in self.resolved_claims():
             names = (*claim.better, *claim.than)
             check_known(names, plan.policies, f"the claim '{claim.text}'")
@@ -1016,7 +878,6 @@ class Experiment(SimulationTable):
             raise
 
     def _answers(self) -> dict[str, Any]:
-        """Return delay and answer rate, if they are given."""
         given = {"delay": self.delay, "answer_rate": self.answer_rate}
         return {key: value for key, value in given.items() if value is not None}
 
@@ -1064,13 +925,7 @@ def build_models(
     posterior: str | None = None,
     accuracy: str = "simulation",
 ) -> tuple[World | None, Posterior | None]:
-    """Return the world, None if all options are the defaults, and the posterior if it differs.
-
-    >>> build_models("star", 2, prior=((2, 5), "1,1"))[0].prior.a
-    array([2., 1.])
-    >>> build_models("paper", None, prior="2,5", accuracy="strict")[0].arms
-    5
-    """
+    """Return the world, None if all options are the defaults, and the posterior if it differs."""
     if (world, prior, means, posterior, accuracy) == (None, None, None, None, "simulation"):
         return None, None
     sizes = {
@@ -1111,7 +966,6 @@ def build_models(
 
 
 def _fill_value(value: Any, point: Mapping[str, SweepValue]) -> Any:
-    """Replace the placeholders in all texts of a value."""
     if isinstance(value, tuple):
         return tuple(_fill_value(one, point) for one in value)
     return fill_placeholders(value, point) if isinstance(value, str) else value
@@ -1130,7 +984,6 @@ def _resolve_graph_path(graph: str, folder: Path | None) -> str:
 
 
 def _sets_arms(graph: str) -> bool:
-    """Return whether a graph fixes its number of arms."""
     try:
         make_process(graph, None)
     except GraphBanditsError:
@@ -1165,26 +1018,13 @@ MESSAGES = {
 
 
 def experiment_names() -> list[str]:
-    """Return the names of the built-in experiments.
-
-    Returns
-    -------
-    list of str
-        Names, sorted.
-
-    Examples
-    --------
-    >>> experiment_names()[:4]
-    ['arms', 'density', 'drift', 'eps-greedy-sensitivity']
-    """
+    """Return the names of the built-in experiments."""
     names = (entry.name for entry in files(__package__).joinpath("experiments").iterdir())
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def load_experiment(name_or_path: str | Path) -> Experiment:
-    """Load a built-in experiment by name, or an experiment file.
-
-    The plug-ins of the file are loaded, too. Their paths are relative to the file.
+    """Load a built-in experiment by name, or an experiment file with its plug-ins.
 
     Parameters
     ----------
@@ -1243,18 +1083,13 @@ def _parse(data: bytes, where: str) -> Experiment:
 
 
 def _has_huge_number(value: object) -> bool:
-    """Return whether a number has more than MAX_DIGITS digits."""
     if isinstance(value, dict | list):
         return any(map(_has_huge_number, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and abs(value) >= 10**MAX_DIGITS
 
 
 def keys_of(table: type[Table]) -> list[str]:
-    """Return the keys of a table as written in the file.
-
-    >>> keys_of(tables.RecordTable)
-    ['points', 'rounds', 'regret', 'ratios', 'actions', 'observations', 'eligible']
-    """
+    """Return the keys of a table as written in the file."""
     return [field.alias or name for name, field in table.model_fields.items()]
 
 

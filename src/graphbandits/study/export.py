@@ -1,4 +1,4 @@
-"""Export of tables for all cells of studies, shard by shard.
+"""Export of tables for all cells of studies, shard by shard; reports and figures of studies.
 
 The first columns are ``study`` and every swept parameter, which is null in cells that do not have
 it. If the texts of policies differ along a line of a sweep, the column ``line`` follows.
@@ -74,8 +74,7 @@ SUFFIXES = (".parquet", ".csv", ".csv.gz")
 def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.RecordBatchReader:
     """Return the rows of a table, ordered by cell, policy, trial and round.
 
-    Without ``partial``, raise an error before reading if a requested trial is missing. With
-    ``partial``, use the trials that exist.
+    Without ``partial``, missing trials are an error, which is raised before reading.
     """
     check_table(table)
     cells = [(study, cell) for study in studies for cell in study.cells]
@@ -107,7 +106,6 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
-    """Write a table to a file atomically and return the number of rows."""
     suffix = next((e for e in reversed(SUFFIXES) if path.name.lower().endswith(e)), None)
     if suffix is None:
         raise InputError(f"unknown file format '{path.name}': use one of {', '.join(SUFFIXES)}")
@@ -195,7 +193,6 @@ def _rows(cells: Sequence[tuple[Study, Cell]], table: str, front: pa.Schema) -> 
 def _policy_rows(
     cell: Cell, policy: str, files: Sequence[ShardFile], table: str
 ) -> Iterator[pa.Table]:
-    """Yield the rows of a policy; tables with trials in parts of about ``ROWS`` rows."""
     rounds, arms, seed = cell.rounds, cell.arms, cell.settings["seed"]
     if table in ("curve", "plays"):
         shards = [cell.directory.read(file, len(rounds), False) for file in files]
@@ -258,10 +255,7 @@ PAGES = ("summary.json", "report.html")
 
 
 def entries_of(study: Study) -> list[Entry]:
-    """Return the report entries of a study: its simulation, or the slices of its sweeps.
-
-    Incomplete policies are left out.
-    """
+    """Return the report entries of the complete policies: the simulation, or the slices."""
     found: list[Entry] = []
     for cell in study.cells:
         if cell.sweep is None and (complete := cell.complete()):
@@ -356,8 +350,7 @@ def cell_bounds(
 ) -> tuple[tuple[Bound, ...], tuple[str, ...]]:
     """Return the proved bounds of the policies, and a note if some were not computed.
 
-    Bounds that may take longer than the simulation, according to ``MAX_COVER_ARMS`` and
-    ``MAX_DISTINCT_PRIORS``, are computed only if ``requested``.
+    Bounds that may take longer than the simulation are computed only if ``requested``.
     """
     settings, prior, process = results.settings, cell.posterior, cell.process
     if cell.world is None or prior is None or process is None:
@@ -393,7 +386,6 @@ def cell_bounds(
 
 
 def _distinct_priors(prior: Posterior) -> int:
-    """Return the number of arms with different priors."""
     rows = [array[0].reshape(prior.arms, -1) for array in prior.init(trials=1).values()]
     return len(np.unique(np.column_stack(rows), axis=0))
 
@@ -402,10 +394,7 @@ def _distinct_priors(prior: Posterior) -> int:
 
 
 def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tuple[Path, Path]:
-    """Write the HTML report on studies of one directory, and its numbers as JSON.
-
-    Incomplete policies are left out and listed in a note.
-    """
+    """Write the HTML report on studies of one directory, and its numbers as JSON."""
     chosen, directory = list(studies), studies[0].directory.path
     if path is not None and not Path(path).name:
         raise InputError("the name of the report is empty: give the name of an .html file")
@@ -438,7 +427,6 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
 def write_entries(
     entries: Sequence[Entry], page: Path, numbers: Path, *, title: str, introduction: str = ""
 ) -> None:
-    """Write the HTML report on entries, and their numbers as JSON."""
     write_text(numbers, json_text(summary_of(entries)) + "\n")
     write_report(page, entries, title=title, introduction=introduction)
 
@@ -490,7 +478,6 @@ def _figures(study: Study, entry: Entry) -> dict[str, Callable[[], Figure]]:
 
 
 def check_formats(formats: Sequence[str] | None) -> None:
-    """Raise an error if a file format of figures is unknown."""
     for kind in formats or ():
         check_word(kind, "file format", FORMATS)
 

@@ -1,4 +1,4 @@
-"""Input of a report: an entry for each simulation and for each sweep."""
+"""Reports: one HTML page with the figures and tables of simulations and sweeps, or JSON."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SimulationEntry:
-    """The results of one simulation, and what they are compared with."""
-
     key: str
     title: str
     results: Results
@@ -80,17 +78,14 @@ class SimulationEntry:
 
     @cached_property
     def from_best(self) -> dict[str, Difference]:
-        """Each policy minus the best, with the same intervals."""
         return self.results.from_best(CONFIDENCE)
 
     @property
     def notes_on_policies(self) -> dict[str, str]:
-        """Notes on policies, which are shown in tables and figures."""
         return self.results.notes
 
     @cached_property
     def judgements(self) -> list[Judgement]:
-        """The verdict on each claim."""
         return [judge(claim, self.results, CONFIDENCE) for claim in self.claims]
 
     @property
@@ -100,20 +95,16 @@ class SimulationEntry:
 
     @cached_property
     def kept_bounds(self) -> list[BoundVerdict]:
-        """Each bound with the regret of each policy to which it applies."""
         return judge_bounds(self.bounds, self.results, CONFIDENCE)
 
     @cached_property
     def comparisons(self) -> list[PublishedComparison]:
-        """The published regrets beside those found here."""
         return compare(self.published, self.results) if self.published else []
 
     def number(self, value: float, sign: str = "") -> str:
-        """Format a regret with the digits of this entry."""
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
 
     def interval(self, low: float, high: float, sign: str = "") -> str:
-        """Format an interval with the digits of this entry."""
         if math.isnan(low):
             return "unknown"
         return f"[{self.number(low, sign)}, {self.number(high, sign)}]"
@@ -121,8 +112,6 @@ class SimulationEntry:
 
 @dataclass(frozen=True)
 class SweepEntry:
-    """The results of one experiment at several values of a parameter."""
-
     key: str
     title: str
     parameter: str
@@ -148,7 +137,6 @@ class SweepEntry:
 
     @property
     def notes_on_policies(self) -> dict[str, str]:
-        """Notes on policies, which are shown in tables and figures."""
         return sweep_notes(in_order(self.results, self.scale))
 
 
@@ -161,7 +149,6 @@ def simulations_of(entry: Entry) -> list[SimulationEntry]:
 
 
 def policies_of(entries: Iterable[Entry]) -> list[str]:
-    """Every policy of at least one entry, in order of first appearance."""
     return list(
         dict.fromkeys(
             name
@@ -173,11 +160,7 @@ def policies_of(entries: Iterable[Entry]) -> list[str]:
 
 
 def verdict(difference: Difference) -> str:
-    """Describe the first policy of a paired difference in words.
-
-    >>> verdict(Difference("a", "b", mean=-2.0, standard_error=0.5, low=-3.0, high=-1.0))
-    'clearly better'
-    """
+    """Describe the first policy of a paired difference in words."""
     if math.isnan(difference.low):
         return "unknown from one trial"
     if difference.high < 0.0:
@@ -271,11 +254,7 @@ def curve_data(entry: SimulationEntry) -> dict[str, Any]:
 
 
 def _ranges(entry: SimulationEntry) -> list[dict[str, Any]]:
-    """The ranges of the axis that can be chosen: that of all policies, and those of the best.
-
-    Each range has the number of policies that it shows as a whole and, of the other ones, the
-    names and final means.
-    """
+    """The ranges of the axis that can be chosen: that of all policies, and those of the best."""
     means = final_means(entry.results)
     ranking = entry.results.ranking()
     bulk = without_outliers([means[name] for name in ranking])
@@ -295,8 +274,7 @@ def _ranges(entry: SimulationEntry) -> list[dict[str, Any]]:
 def without_outliers(means: Sequence[float]) -> int:
     """How many of the policies, best first, are no outliers; more than half of them.
 
-    Outliers would leave the other curves less than a third of the axis, and there is a gap between
-    them and the others.
+    Outliers would leave the other curves less than a third of the axis, after a gap.
 
     >>> without_outliers([4, 6, 12, 20, 81]), without_outliers([4, 6, 12, 20, 33])
     (4, 5)
@@ -312,11 +290,7 @@ def without_outliers(means: Sequence[float]) -> int:
 
 
 def dash(style: object) -> str:
-    """A line style of matplotlib as the lengths of SVG in pixels.
-
-    >>> dash("-"), dash("--"), dash((0, (1, 1)))
-    ('', '7.4,3.2', '2,2')
-    """
+    """A line style of matplotlib as the lengths of SVG in pixels."""
     pattern = DASHES[style] if isinstance(style, str) else style[1]  # type: ignore[index]
     return ",".join(f"{WIDTH * float(length):g}" for length in pattern)
 
@@ -349,7 +323,6 @@ def _luminance(rgb: Floats) -> float:
 
 
 def _sweep_picture(sweep: SweepEntry) -> dict[str, str]:
-    """Final regret against the value of the parameter."""
     label = sweep.label or sweep.parameter
     best = "; ".join(f"at {e.title} {e.results.ranking()[0]}" for e in sweep.simulations)
     about = (
@@ -416,10 +389,7 @@ ACCURACY = {
 
 
 def sections_of(entry: Entry) -> list[Context]:
-    """The sections of an entry that have content, each with its ``key`` and ``title``.
-
-    The template ``sections/KEY.html`` renders a section.
-    """
+    """The sections of an entry that have content; ``sections/KEY.html`` is the template of each."""
     table = SWEEP if isinstance(entry, SweepEntry) else SIMULATION
     made = [(key, title, content(entry)) for key, (title, content) in table.items()]
     return [{"key": key, "title": title, **content} for key, title, content in made if content]
@@ -456,7 +426,6 @@ def _links(entries: Mapping[str, Entry]) -> list[Context]:
 
 
 def _values(sweep: SweepEntry) -> Context:
-    """Mean regret of each policy at each value of the parameter."""
     heads = [{"text": entry.title} for entry in sweep.simulations]
     columns = _mean_columns(sweep.simulations, with_error=True)
     return {"table": _table(sweep.label or sweep.parameter, heads, columns)}
@@ -512,7 +481,6 @@ def _mean(entry: SimulationEntry, name: str, with_error: bool) -> Context | None
 
 
 def _standing(entry: SimulationEntry, name: str) -> str:
-    """Return whether a policy is the best of an entry, or not clearly different from it."""
     if name == entry.results.ranking()[0]:
         return "least"
     near = verdict(entry.from_best[name]) == "no clear difference"
@@ -523,7 +491,6 @@ def _standing(entry: SimulationEntry, name: str) -> str:
 
 
 def _regrets(entry: SimulationEntry) -> Context:
-    """The policies from best to worst."""
     rows = []
     for name in entry.results.ranking():
         result = entry.results[name]
@@ -582,7 +549,6 @@ def _plays(entry: SimulationEntry) -> Context:
 
 
 def _claims(entry: SimulationEntry) -> Context | None:
-    """Each claim with its verdict and the differences behind it."""
     claims = []
     for judged in entry.judgements:
         shown, rest = judged.differences, []
@@ -604,7 +570,6 @@ def _claims(entry: SimulationEntry) -> Context | None:
 
 
 def _published(entry: SimulationEntry) -> Context | None:
-    """Published means and those of the results."""
     if entry.published is None:
         return None
     rows = [
@@ -631,7 +596,6 @@ def _published(entry: SimulationEntry) -> Context | None:
 
 
 def _bounds(entry: SimulationEntry) -> Context | None:
-    """Each bound with its formula, beside the mean of each policy that it is for."""
     if not entry.kept_bounds:
         reasons = {"eligible": ELIGIBLE_ARMS, "means": FIXED_MEANS}
         reasons |= dict.fromkeys(("delay", "answer_rate"), LATE_ANSWERS)
@@ -690,11 +654,7 @@ def _knowledge(entry: Entry) -> Context:
 
 
 def declared(name: str) -> dict[str, Any]:
-    """What the class of a policy declares, in the form in which results record it.
-
-    >>> declared("ids-n")["needs"]["graph"], declared("unheard-of")
-    ('before', {})
-    """
+    """What the class of a policy declares, in the form in which results record it."""
     cls: Any = registered("policy").get(name.split("(")[0].strip())
     if not hasattr(cls, "needs"):  # unknown, or different for each instance
         return {}
@@ -726,11 +686,7 @@ def _facts(facts: Mapping[str, Any]) -> Context:
 
 
 def _graph(needs: Mapping[str, Any]) -> str:
-    """What a policy requires of the graph; before 0.4 no policy required a fixed graph.
-
-    >>> _graph({"deterministic": True, "fixed": True}), _graph({"deterministic": False})
-    ('0/1, the same in every round', 'anything')
-    """
+    """What a policy requires of the graph."""
     if not isinstance(needs.get("deterministic"), bool):
         return UNKNOWN
     asked = ["0/1"] * needs["deterministic"]
@@ -943,7 +899,6 @@ def _shared(name: str) -> str:
 
 
 def summary_of(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Collect the numbers of simulations and sweeps, by their keys."""
     return {
         entry.key: _sweep(entry) if isinstance(entry, SweepEntry) else _simulation(entry)
         for entry in entries

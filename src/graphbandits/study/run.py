@@ -55,10 +55,8 @@ class IncompleteStudyError(InputError):
 
     Attributes
     ----------
-    studies : list of Study
-        The studies with the trials that were computed.
-    failures : list of Failure
-        The failed shards.
+    studies : the studies with the trials that were computed
+    failures : the failed shards
     """
 
     def __init__(self, message: str, studies: list[Study], failures: list[Failure]) -> None:
@@ -95,10 +93,8 @@ def run_experiment(
         Name of a built-in experiment, path of a TOML file, or an :class:`Experiment`.
     output
         Directory for the results, figures and report. Default: named after the experiment.
-    trials
-        Trials per policy. Default: from the file.
-    seed
-        Random seed. Default: from the file.
+    trials, seed
+        Trials per policy, and random seed. Default: from the file.
     policies
         Additional policies to run.
     plugins
@@ -191,7 +187,6 @@ def run_experiment(
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return a list; a single string or path becomes a list with one entry."""
     return [value] if isinstance(value, str | Path) else list(value)
 
 
@@ -222,7 +217,6 @@ def run_plan(
     formats: Sequence[str] | None = None,
     progress: Advance | bool = True,
 ) -> Study:
-    """Run one simulation and store its results, with report and figures."""
     record = StudyRecord.of(
         [plan], key="simulation", title=title or _title(plan), rerun=rerun, bounds=bounds
     )
@@ -325,17 +319,8 @@ def reproduce(
         Trials per policy. Default: 1000, as in the paper.
     seed
         Random seed.
-    bounds
-        Whether figures show the regret bounds.
-    workers
-        Number of worker processes. Default: one thread or process per core, depending on the work.
-    cluster
-        Address of a dask scheduler, such as "tcp://192.168.1.5:8786".
-    formats
-        File formats of the figures: "png", "svg" and "pdf", or some of them. Default: all.
-    progress
-        True shows a progress bar on a terminal. A callable is called with the number of decisions
-        since its last call.
+    bounds, workers, cluster, formats, progress
+        As in :func:`run_experiment`.
 
     Returns
     -------
@@ -503,15 +488,12 @@ TRIALS = 100
 
 @dataclass(frozen=True, eq=False)
 class SimulationAudit:
-    """The audit of one simulation of an experiment."""
-
     title: str
     plan: Plan
     audit: Audit
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as JSON data."""
         plan = self.plan
         return {
             "policies": list(plan.policies),
@@ -524,8 +506,6 @@ class SimulationAudit:
 
 @dataclass(frozen=True, eq=False)
 class ExperimentAudit:
-    """The audits of all simulations of an experiment."""
-
     simulations: tuple[SimulationAudit, ...]
 
     @property
@@ -535,7 +515,6 @@ class ExperimentAudit:
 
     @property
     def holds(self) -> bool:
-        """Whether no statement is violated."""
         return not self.broken
 
     def to_dict(self) -> dict[str, Any]:
@@ -590,11 +569,6 @@ def audit_experiment(
     ------
     InputError
         If the experiment is invalid or none of its policies is covered by a theorem.
-
-    Examples
-    --------
-    >>> audit_experiment("paper-1a", trials=20).holds  # doctest: +SKIP
-    True
     """
     for path in plugins:
         load_plugin(path)

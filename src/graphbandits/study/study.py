@@ -60,7 +60,6 @@ class PolicyProgress:
 
     @property
     def missing(self) -> int:
-        """The number of missing trials."""
         return self.trials - self.done
 
     def __str__(self) -> str:
@@ -76,22 +75,18 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """The number of stored trials."""
         return sum(part.done for part in self.policies)
 
     @property
     def trials(self) -> int:
-        """The number of requested trials."""
         return sum(part.trials for part in self.policies)
 
     @property
     def complete(self) -> bool:
-        """Whether no trial is missing."""
         return not self.missing
 
     @property
     def missing(self) -> tuple[PolicyProgress, ...]:
-        """The policies with missing trials."""
         return tuple(part for part in self.policies if part.missing)
 
     def __repr__(self) -> str:
@@ -113,22 +108,14 @@ class Cell:
 
     Attributes
     ----------
-    trials : int
-        Number of requested trials per policy.
-    first_trial : int
-        Number of the first trial.
-    sweep : int or None
-        Index of the sweep; None without sweeps.
-    point : dict
-        Values of the swept parameters by name.
-    series : dict of str to str
-        Series of trials in the directory, by policy.
-    lines : dict of str to str
-        Label of the line of each policy in the sweep.
-    settings : dict
-        Settings of the simulation, as in the results.
-    rounds : ndarray of int
-        Recorded rounds.
+    trials : number of requested trials per policy
+    first_trial : number of the first trial
+    sweep : index of the sweep; None without sweeps
+    point : values of the swept parameters by name
+    series : series of trials in the directory, by policy
+    lines : label of the line of each policy in the sweep
+    settings : settings of the simulation, as in the results
+    rounds : recorded rounds
     """
 
     def __init__(self, directory: Directory, study: StudyRecord, record: PointRecord) -> None:
@@ -142,38 +129,11 @@ class Cell:
         return f"<Cell{self.where}: {self.trials} trials of {', '.join(self.series)}>"
 
     def shard_index(self, policy: str) -> ShardIndex:
-        """Find the shards of a policy and its missing trials, without reading shards.
-
-        Parameters
-        ----------
-        policy
-            Name or line of the policy.
-
-        Returns
-        -------
-        ShardIndex
-            Shards to use, and gaps.
-        """
+        """Find the shards of a policy and its missing trials, without reading shards."""
         return self.directory.index(self.series[self.policy(policy)], self.trials, self.first_trial)
 
     def policy(self, name: str) -> str:
-        """Return the name of a policy in this cell.
-
-        Parameters
-        ----------
-        name
-            Name of the policy, or its line, as in figures or as in the experiment file.
-
-        Returns
-        -------
-        str
-            The key of the policy in ``series``.
-
-        Raises
-        ------
-        InputError
-            If there is no such policy.
-        """
+        """Return the key of a policy in ``series``, from its name or line."""
         if name in self.series:
             return name
         by_line = {line: policy for policy, line in self.lines.items()}
@@ -183,23 +143,7 @@ class Cell:
         return by_line[line_label(name)]
 
     def files(self, policy: str) -> tuple[ShardFile, ...]:
-        """Return the shards of a policy.
-
-        Parameters
-        ----------
-        policy
-            Name or line of the policy.
-
-        Returns
-        -------
-        tuple of ShardFile
-            Shards with all requested trials.
-
-        Raises
-        ------
-        InputError
-            If trials are missing.
-        """
+        """Return the shards of a policy, with all requested trials."""
         index = self.shard_index(policy)
         if index.gaps:
             raise InputError(
@@ -214,26 +158,14 @@ class Cell:
         return f" at {point_text(self.point)}" if self.point else ""
 
     def progress(self) -> Progress:
-        """Count the stored trials of each policy.
-
-        Returns
-        -------
-        Progress
-            Stored and requested trials.
-        """
+        """Count the stored trials of each policy."""
         done = {policy: self.trials - self.shard_index(policy).missing for policy in self.series}
         return Progress(
             tuple(PolicyProgress(p, self.point, n, self.trials) for p, n in done.items())
         )
 
     def complete(self) -> list[str]:
-        """Return the policies without missing trials.
-
-        Returns
-        -------
-        list of str
-            Names of the complete policies.
-        """
+        """Return the policies without missing trials."""
         return [part.policy for part in self.progress().policies if not part.missing]
 
     def results(
@@ -243,27 +175,7 @@ class Cell:
         curves: bool = True,
         trajectories: bool = False,
     ) -> Results:
-        """Read the results.
-
-        Parameters
-        ----------
-        policies
-            Names or lines of policies, or a single one. Default: all.
-        curves
-            Whether to keep the regret and the ratios of every trial and round in memory.
-        trajectories
-            Whether to read recorded actions, observations and eligible arms.
-
-        Returns
-        -------
-        Results
-            The results of the policies.
-
-        Raises
-        ------
-        InputError
-            If a policy is unknown or trials are missing.
-        """
+        """Read the results; see :meth:`Study.results` for the parameters."""
         chosen = [policies] if isinstance(policies, str) else policies
         names = list(self.series if chosen is None else dict.fromkeys(map(self.policy, chosen)))
         means = None
@@ -290,27 +202,7 @@ class Cell:
     def trajectories(
         self, policy: str, trials: int | Iterable[int] | None = None
     ) -> TrajectoryTables:
-        """Return what a policy played and observed, as tables that are read shard by shard.
-
-        Only the shards of the chosen trials are read, when a table is requested.
-
-        Parameters
-        ----------
-        policy
-            Name or line of the policy.
-        trials
-            Numbers of the trials. Default: all requested trials.
-
-        Returns
-        -------
-        TrajectoryTables
-            The tables "actions", "observations" and "eligible".
-
-        Raises
-        ------
-        InputError
-            If the policy is unknown, trials are missing, or no trajectories were recorded.
-        """
+        """Return what a policy played and observed, as tables; see :meth:`Study.trajectories`."""
         policy, chosen = self.policy(policy), check_trials(trials)
         recorded = self.settings.get("record")
         if not recorded:
@@ -431,16 +323,11 @@ class Study(Sequence[Cell]):
 
     Attributes
     ----------
-    key, title : str
-        Name of the study in the directory, and its title.
-    trials : int
-        Number of requested trials per policy and cell.
-    parameters : tuple of str
-        Names of all swept parameters.
-    cells : tuple of Cell
-        The simulations.
-    rerun : str
-        Shell command that repeats or continues the run.
+    key, title : name of the study in the directory, and its title
+    trials : number of requested trials per policy and cell
+    parameters : names of all swept parameters
+    cells : the simulations
+    rerun : shell command that repeats or continues the run
     """
 
     def __init__(self, directory: Directory, record: StudyRecord) -> None:
@@ -462,16 +349,6 @@ class Study(Sequence[Cell]):
             The directory.
         key
             Key of the study.
-
-        Returns
-        -------
-        Study
-            The study.
-
-        Raises
-        ------
-        InputError
-            If the directory has no such study.
         """
         return cls(directory, read_record(directory, key))
 
@@ -492,23 +369,11 @@ class Study(Sequence[Cell]):
         return self.cells[number]
 
     def lines(self) -> list[str]:
-        """Return the labels of the lines of all sweeps.
-
-        Returns
-        -------
-        list of str
-            Labels in a fixed order, which determines the styles of lines in figures.
-        """
+        """Return the labels of the lines of all sweeps, in the order of their styles in figures."""
         return list(dict.fromkeys(line for cell in self.cells for line in cell.lines.values()))
 
     def slices(self) -> list[SweepSlice]:
-        """Split the sweeps into slices along their axes.
-
-        Returns
-        -------
-        list of SweepSlice
-            One slice per combination of the parameters that are not on the axis.
-        """
+        """Split the sweeps along their axes: one slice per combination of the other parameters."""
         found: list[SweepSlice] = []
         for number, sweep in enumerate(self.sweeps):
             mine = [cell for cell in self.cells if cell.sweep == number]
@@ -537,7 +402,7 @@ class Study(Sequence[Cell]):
     # --- results
 
     def select(self, point: Mapping[str, Any] | None = None, /, **more: Any) -> list[Cell]:
-        """Return the cells at given values of swept parameters, as in ``select(r=0.25)``.
+        """Return all cells at given values of swept parameters, as in ``select(r=0.25)``.
 
         Parameters
         ----------
@@ -545,16 +410,6 @@ class Study(Sequence[Cell]):
             Values by parameter, for names that are not valid in Python: ``select({"prior.a": 2})``.
         **more
             Values by parameter.
-
-        Returns
-        -------
-        list of Cell
-            All cells with these values.
-
-        Raises
-        ------
-        InputError
-            If a parameter was not swept, or there is no such cell.
         """
         values = _display_point({**(point or {}), **more})
         for name in values:
@@ -578,16 +433,6 @@ class Study(Sequence[Cell]):
             Values by parameter, see :meth:`select`.
         **more
             Values by parameter.
-
-        Returns
-        -------
-        Cell
-            The cell.
-
-        Raises
-        ------
-        InputError
-            If there is no such cell, or several.
         """
         found = self.select(point, **more)
         if len(found) > 1:
@@ -640,11 +485,6 @@ class Study(Sequence[Cell]):
         **more
             Values of swept parameters.
 
-        Returns
-        -------
-        Results
-            The results of the cell.
-
         Raises
         ------
         InputError
@@ -693,12 +533,6 @@ class Study(Sequence[Cell]):
         -------
         TrajectoryTables
             The tables "actions", "observations" and "eligible".
-
-        Raises
-        ------
-        InputError
-            If the cell is not unique, the policy is unknown, trials are missing, or no trajectories
-            were recorded.
         """
         return self.cell(point, **more).trajectories(policy, trials)
 
@@ -709,11 +543,6 @@ class Study(Sequence[Cell]):
         ----------
         path
             The .html file. Default: report.html in the directory of the study.
-
-        Returns
-        -------
-        Path
-            The HTML file.
         """
         from graphbandits.study.export import write_pages
 
@@ -722,7 +551,7 @@ class Study(Sequence[Cell]):
     def figures(
         self, directory: str | Path | None = None, formats: Sequence[str] | None = None
     ) -> list[Path]:
-        """Draw the figures of the experiment.
+        """Draw the figures of the experiment, and return the files that were written.
 
         Parameters
         ----------
@@ -730,11 +559,6 @@ class Study(Sequence[Cell]):
             Directory for the figures. Default: that of the study.
         formats
             "png", "svg" and "pdf", or some of them. Default: all.
-
-        Returns
-        -------
-        list of Path
-            The files that were written.
         """
         from graphbandits.study.export import draw_figures
 
@@ -744,11 +568,6 @@ class Study(Sequence[Cell]):
         """Return the entries of the report: the simulation, or the slices of the sweeps.
 
         Incomplete policies are left out. The result is cached until the shards change.
-
-        Returns
-        -------
-        list of SimulationEntry or SweepEntry
-            The entries.
         """
         from graphbandits.study.export import entries_of
 
@@ -758,25 +577,13 @@ class Study(Sequence[Cell]):
         return list(self._cached[1])
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of the report, the content of summary.json.
-
-        Returns
-        -------
-        dict
-            JSON data.
-        """
+        """Return the numbers of the report, the content of summary.json."""
         from graphbandits.study.report import summary_of
 
         return summary_of(self.entries())
 
     def verify(self) -> list[Finding]:
-        """Verify every file in the directory.
-
-        Returns
-        -------
-        list of Finding
-            Damaged, missing and inconsistent files.
-        """
+        """Return the damaged, missing and inconsistent files of the directory."""
         return verify(self.directory)
 
     def remove(self, policies: str | Iterable[str] | None = None) -> None:
@@ -790,11 +597,6 @@ class Study(Sequence[Cell]):
         policies
             Names or lines of policies, or a single one, whose trials are removed. Default: the
             whole study.
-
-        Raises
-        ------
-        InputError
-            If a policy is unknown, or if another study of the directory cannot be read.
         """
         keys = [key for key in self.directory.studies() if key != self.key]
         others = [read_record(self.directory, key) for key in keys]
@@ -809,13 +611,7 @@ class Study(Sequence[Cell]):
         self.directory.remove(self.key, {*self.directory.series()} - kept, unused)
 
     def progress(self) -> Progress:
-        """Count the stored trials, without reading shards.
-
-        Returns
-        -------
-        Progress
-            Stored and requested trials.
-        """
+        """Count the stored trials, without reading shards."""
         parts: dict[str, PolicyProgress] = {}
         for cell in self.cells:
             for part in cell.progress().policies:
@@ -832,18 +628,13 @@ class Study(Sequence[Cell]):
         partial
             Whether to use the stored trials if some are missing. By default, missing trials are an
             error.
-
-        Returns
-        -------
-        pyarrow.RecordBatchReader
-            The rows.
         """
         from graphbandits.study.export import batches
 
         return batches([self], table, partial)
 
     def export(self, table: str, path: str | Path, partial: bool = False) -> int:
-        """Write a table to a file.
+        """Write a table to a file, and return the number of rows.
 
         Parameters
         ----------
@@ -853,59 +644,36 @@ class Study(Sequence[Cell]):
             A .parquet, .csv or .csv.gz file.
         partial
             Whether to use the stored trials if some are missing.
-
-        Returns
-        -------
-        int
-            Number of rows.
         """
         from graphbandits.study.export import export
 
         return export([self], table, Path(path), partial)
 
     def to_pandas(self, table: str = "curve", partial: bool = False) -> pandas.DataFrame:
-        """Return a table as a pandas data frame.
+        """Return a table as a pandas data frame; use :meth:`export` if it does not fit into memory.
 
         Parameters
         ----------
-        table
-            Name of a table, see :meth:`batches`. Use :meth:`export` for tables that do not fit
-            into memory.
-        partial
-            Whether to use the stored trials if some are missing.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table.
+        table, partial
+            As in :meth:`batches`.
         """
         return to_pandas(self.batches(table, partial))
 
     def to_polars(self, table: str = "curve", partial: bool = False) -> polars.DataFrame:
         """Return a table as a polars data frame.
 
+        For tables that do not fit into memory, use :meth:`export` and ``polars.scan_parquet``.
+
         Parameters
         ----------
-        table
-            Name of a table, see :meth:`batches`. For tables that do not fit into memory, use
-            :meth:`export` and ``polars.scan_parquet``.
-        partial
-            Whether to use the stored trials if some are missing.
-
-        Returns
-        -------
-        polars.DataFrame
-            The table.
+        table, partial
+            As in :meth:`batches`.
         """
         return to_polars(self.batches(table, partial))
 
 
 def _display_point(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a point as it is stored, with lists formatted as strings.
-
-    >>> _display_point({"prior": [1, 9], "r": 0.5})
-    {'prior': '1,9', 'r': 0.5}
-    """
+    """Return a point as it is stored, with lists formatted as strings."""
 
     def as_tuple(value: Any) -> SweepValue:
         return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
@@ -925,13 +693,7 @@ def _values_text(cells: Iterable[Cell], names: Iterable[str]) -> str:
 
 
 class Studies(Mapping[str, Study]):
-    """Mapping of the studies of a directory by key. Studies are opened on demand.
-
-    Parameters
-    ----------
-    directory
-        The directory.
-    """
+    """Mapping of the studies of a directory by key. Studies are opened on demand."""
 
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
@@ -956,23 +718,7 @@ class Studies(Mapping[str, Study]):
         return f"<Studies of {self.directory.path}: {', '.join(self) or 'none'}>"
 
     def select(self, keys: list[str] | None = None) -> list[Study]:
-        """Return studies by key.
-
-        Parameters
-        ----------
-        keys
-            Keys of studies. Default: all.
-
-        Returns
-        -------
-        list of Study
-            The studies.
-
-        Raises
-        ------
-        InputError
-            If a key is unknown or the directory has no studies.
-        """
+        """Return studies by key; all by default. Raise InputError if a key is unknown."""
         if not self:
             raise InputError(
                 f"{self.directory.path} has no studies: create one with 'graphbandits run "
@@ -993,11 +739,6 @@ def open_studies(directory: str | Path) -> Studies:
     -------
     Studies
         The studies by key.
-
-    Raises
-    ------
-    InputError
-        If the directory has no studies.
     """
     return Studies(Directory.open(directory))
 

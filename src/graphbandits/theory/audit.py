@@ -72,9 +72,8 @@ def _expected(weights: Floats, values: Floats) -> Floats:
 class AuditedDecision:
     """Beliefs, gains and proposed play of one round, for each trial.
 
-    ``bound`` is G h, ``joint`` the exact gain g if it is computed, ``limit`` the upper bound on psi
-    on this graph, ``v`` the variance form if it is computed. ``scale`` is the constant of the
-    rewards, 1 for [0, 1], whose square is a factor of the limits of ratios.
+    ``bound`` is G h, ``joint`` the exact gain g and ``v`` the variance form, if they are computed,
+    ``limit`` the upper bound on psi on this graph, ``scale`` the constant of the rewards.
     """
 
     alpha: Floats
@@ -99,7 +98,6 @@ class AuditedDecision:
 
     @cached_property
     def psi(self) -> Floats:
-        """Upper bound psi_t on the information ratio."""
         return information_ratio(self.alpha, self.delta, self.bound)
 
 
@@ -122,7 +120,6 @@ class Statement:
     scaled: bool = True  # whether its limit has the factor scale^2
 
     def at(self, scale: float) -> Statement:
-        """Return the statement with the factor of its limit in its text."""
         if scale == 1.0 or not self.scaled:
             return self
         return replace(self, text=f"{self.text} times {scale**2:g}")
@@ -155,7 +152,6 @@ def _theorem_1(d: AuditedDecision) -> Compared:
 
 
 def _theorem_2_and_3(d: AuditedDecision) -> Compared:
-    """Compare the larger of Psi and psi with the limit."""
     limit = np.broadcast_to(d.limit, d.psi.shape)
     return np.maximum(d.ratio, d.psi), limit, _expected(d.alpha, d.bound)
 
@@ -185,22 +181,15 @@ STATEMENTS = (
 class Violation:
     """A violated statement, with its location, its margin and a command that shows the state.
 
-    Parameters
+    Attributes
     ----------
-    statement, text
-        Name and formula of the statement.
-    policy
-        Text of the policy.
-    seed, trial, round
-        Location in the simulation.
-    value, limit
-        Value and the limit that it exceeds.
-    margin
-        (limit - value) / limit, which is negative.
-    replay
-        Shell command that shows the decision; the state itself if the posterior is not Beta.
-    pi
-        Distribution of the play.
+    statement, text : name and formula of the statement
+    policy : text of the policy
+    seed, trial, round : location in the simulation
+    value, limit : value and the limit that it exceeds
+    margin : (limit - value) / limit, which is negative
+    replay : shell command that shows the decision; the state itself if the posterior is not Beta
+    pi : distribution of the play
     """
 
     statement: str
@@ -274,7 +263,6 @@ class Tally:
 
     @classmethod
     def merged(cls, parts: Sequence[Tally]) -> Tally:
-        """Merge the tallies of several blocks and policies."""
         least = min(parts, key=lambda part: part.margin)
         found = [part.worst for part in parts if part.worst is not None]
         return cls(
@@ -287,7 +275,6 @@ class Tally:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values."""
         about = {"name": self.statement.name, "text": self.statement.text}
         return about | {key: value for key, value in asdict(self).items() if key != "statement"}
 
@@ -307,7 +294,6 @@ class Rounds:
 
     @property
     def share(self) -> float:
-        """Fraction of the rounds that were checked."""
         return 1.0 - self.unchecked / self.all
 
 
@@ -368,7 +354,6 @@ class Auditor:
         """Do nothing: the statements are about the distribution of the actions."""
 
     def observed(self, t: int, seen: Observations) -> None:
-        """Update the posterior with the observations of the policy."""
         self._state = self.posterior.update(self._state, seen)
 
     def _applies(self, statement: Statement, graph: Feedback) -> bool:
@@ -425,11 +410,10 @@ class Auditor:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Mean regret of a policy in each round, and its bounds by Lemma 1 and by a theorem.
+    """Mean regret (sum of pi.Delta) of a policy in each round, and its bounds.
 
-    The regret is the sum of pi.Delta, the expected regret given the observations. ``general`` is
-    the bound sqrt(H sum_t mean Psi_t) of Lemma 1. ``bound`` is the bound of ``theorem``, infinite
-    if no theorem applies to the policy.
+    ``general`` is the bound sqrt(H sum_t mean Psi_t) of Lemma 1; ``bound`` is that of ``theorem``,
+    infinite if no theorem applies to the policy.
     """
 
     policy: str
@@ -492,7 +476,6 @@ class Curve:
 
 
 def _error(variance: Floats, trials: int) -> Floats:
-    """Return the standard error of a mean over trials; NaN for one trial."""
     if trials == 1:
         return np.full_like(variance, np.nan)
     found: Floats = np.sqrt(np.maximum(variance, 0.0) / (trials - 1))
@@ -515,20 +498,14 @@ def _theorem(parts: Sequence[Auditor]) -> str:
 class Audit:
     """Result of an audit.
 
-    Parameters
+    Attributes
     ----------
-    tallies
-        Number of checks, smallest margin and worst violation of each statement.
-    curves
-        Mean regret and bounds of each policy.
-    rounds
-        Number of rounds of all policies and trials, and how many were checked.
-    gain
-        Denominator of Psi: "joint" for the exact g, "bound" for G h.
-    why
-        Reason if ``gain`` is "bound".
-    skipped
-        Statements that were not checked because of the posterior, with the reason.
+    tallies : number of checks, smallest margin and worst violation of each statement
+    curves : mean regret and bounds of each policy
+    rounds : number of rounds of all policies and trials, and how many were checked
+    gain : denominator of Psi: "joint" for the exact g, "bound" for G h
+    why : reason if ``gain`` is "bound"
+    skipped : statements that were not checked because of the posterior, with the reason
     """
 
     tallies: tuple[Tally, ...]
@@ -540,7 +517,6 @@ class Audit:
 
     @property
     def violations(self) -> list[Violation]:
-        """Worst violation of each violated statement."""
         return [tally.worst for tally in self.tallies if tally.worst is not None]
 
     @property
@@ -550,12 +526,7 @@ class Audit:
         return [str(violation) for violation in self.violations] + means
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values; curves have the values of the last round.
-
-        Returns
-        -------
-        dict
-        """
+        """Convert to JSON values; curves have the values of the last round."""
         return {
             "gain": self.gain,
             "why": self.why,
@@ -577,12 +548,7 @@ class Audit:
 
 
 def covered_policies(policies: Mapping[str, Policy]) -> dict[str, Policy]:
-    """Return the policies that are covered by a theorem, including subclasses.
-
-    >>> from graphbandits.policies import as_policy
-    >>> list(covered_policies({name: as_policy(name) for name in ("ucb-n", "ids-lp", "ts-n")}))
-    ['ids-lp', 'ts-n']
-    """
+    """Return the policies that are covered by a theorem, including subclasses."""
     covered = THEOREM_2_POLICIES + THEOREM_1_POLICIES
     return {name: policy for name, policy in policies.items() if isinstance(policy, covered)}
 
@@ -618,10 +584,6 @@ def audit(
         Number of threads.
     progress
         Called with the number of finished rounds, summed over trials.
-
-    Returns
-    -------
-    Audit
 
     Raises
     ------

@@ -52,31 +52,21 @@ WITH_GRAPH = ("ts-n", "ts-n-sampled", "ids-n", "idsn-lp")
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """Upper bound on the expected regret of some policies, after each of several rounds.
+    """Upper bound on the Bayesian regret of some policies, after each of several rounds.
 
-    The bound is on the Bayesian regret, which is averaged over means of the arms that are drawn
-    from the prior of the policies.
+    The Bayesian regret is averaged over means of the arms from the prior of the policies.
 
-    Parameters
+    Attributes
     ----------
-    name
-        Name of the bound, such as "Theorem 1".
-    formula
-        Formula of the bound.
-    policies
-        Names of the policies for which the bound is proved.
-    rounds
-        Rounds, in increasing order.
-    values
-        Bound after each round.
-    error
-        Standard error of ``values`` if they are estimated from random graphs; None if exact.
-    note
-        Remark about the computation.
-    source
-        Publication of the bound.
-    with_parameters
-        Whether ``policies`` has full texts with parameters instead of names.
+    name : name of the bound, such as "Theorem 1"
+    formula : formula of the bound
+    policies : names of the policies for which the bound is proved
+    rounds : rounds, in increasing order
+    values : bound after each round
+    error : standard error of ``values`` if they are estimated from random graphs; None if exact
+    note : remark about the computation
+    source : publication of the bound
+    with_parameters : whether ``policies`` has full texts with parameters instead of names
 
     Examples
     --------
@@ -99,12 +89,10 @@ class Bound:
 
     @property
     def exact(self) -> bool:
-        """Whether the values are exact, not estimated."""
         return self.error is None
 
     @property
     def final(self) -> float:
-        """Bound after the last round."""
         return float(self.values[-1])
 
     @property
@@ -113,40 +101,15 @@ class Bound:
         return 0.0 if self.error is None else float(self.error[-1])
 
     def is_for(self, policy: str) -> bool:
-        """Check whether the bound is proved for a policy.
-
-        Parameters
-        ----------
-        policy
-            Text of the policy. Its parameters are ignored, unless ``with_parameters`` is set.
-
-        Returns
-        -------
-        bool
-        """
+        """Check whether the bound is proved for a policy, given as text."""
         name = policy if self.with_parameters else policy.split("(")[0].strip()
         return name in self.policies
 
     def times(self, scale: float, note: str) -> Bound:
-        """Return the bound for rewards of another scale than [0, 1].
+        """Return the bound for rewards of another scale than [0, 1], with a note about it.
 
-        Parameters
-        ----------
-        scale
-            Factor: high - low for rewards in [low, high], 2 sigma for rewards with the
-            sub-Gaussian constant sigma.
-        note
-            Remark about the factor.
-
-        Returns
-        -------
-        Bound
-            The bound itself if the factor is 1.
-
-        Examples
-        --------
-        >>> corollary_1(2, np.log(5), rounds=[1000]).times(5.0, "Rewards are from 0 to 5.").formula
-        '5 sqrt(H chi(G) T / 2)'
+        ``scale`` is high - low for rewards in [low, high], and 2 sigma for rewards with the
+        sub-Gaussian constant sigma.
         """
         if scale == 1.0:
             return self
@@ -171,10 +134,6 @@ def theorem_1(arms: int, entropy: float, rounds: object) -> Bound:
     rounds
         Rounds T, in increasing order.
 
-    Returns
-    -------
-    Bound
-
     Examples
     --------
     >>> theorem_1(5, np.log(5), rounds=[250, 1000]).values.round(2)
@@ -194,13 +153,9 @@ def theorem_2(covers: object, entropy: float, rounds: object = None) -> Bound:
         Clique cover number chi(G_t) of each round, or one row per trial if trials have different
         graphs. Then the bound is sqrt(H E[sum_t chi(G_t)] / 2), by Jensen's inequality.
     entropy
-        Entropy H of the best arm under the prior, in nats.
+        As in :func:`theorem_1`.
     rounds
         Rounds in increasing order; None for all rounds of ``covers``.
-
-    Returns
-    -------
-    Bound
 
     Examples
     --------
@@ -220,19 +175,8 @@ def corollary_1(cover: float, entropy: float, rounds: object) -> Bound:
     ----------
     cover
         Clique cover number chi(G).
-    entropy
-        Entropy H of the best arm under the prior, in nats.
-    rounds
-        Rounds T, in increasing order.
-
-    Returns
-    -------
-    Bound
-
-    Examples
-    --------
-    >>> corollary_1(1, np.log(4), rounds=[100]).values.round(3)  # complete graph
-    array([8.326])
+    entropy, rounds
+        As in :func:`theorem_1`.
     """
     at = check_rounds(rounds)
     total = _by_round([cover], "clique cover numbers", 1.0)[0] / 2.0 * at
@@ -243,24 +187,7 @@ def earlier_bound(covers: object, entropy: float, rounds: object = None) -> Boun
     """Earlier bound for TS-N, at least as large as Theorem 2: sqrt(H max_t chi(G_t) T / 2).
 
     Tossou, Dimitrakakis and Dubhashi (2017). By Theorem 2 it also holds for IDS-N and IDSN-LP.
-
-    Parameters
-    ----------
-    covers
-        Clique cover number chi(G_t) of each round, or one row per trial.
-    entropy
-        Entropy H of the best arm under the prior, in nats.
-    rounds
-        Rounds in increasing order; None for all rounds of ``covers``.
-
-    Returns
-    -------
-    Bound
-
-    Examples
-    --------
-    >>> earlier_bound([2, 1, 5], np.log(5)).values.round(3)
-    array([1.269, 1.794, 3.474])
+    The parameters are those of :func:`theorem_2`.
     """
     chi = _by_round(covers, "clique cover numbers", 1.0)
     at = check_rounds(rounds, chi.shape[1])
@@ -280,13 +207,9 @@ def theorem_3(arms: int, rates: object, entropy: float, rounds: object = None) -
     rates
         Probability r_t of each round, or one row per trial if trials differ.
     entropy
-        Entropy H of the best arm under the prior, in nats.
+        As in :func:`theorem_1`.
     rounds
         Rounds in increasing order; None for all rounds of ``rates``.
-
-    Returns
-    -------
-    Bound
 
     Examples
     --------
@@ -308,19 +231,8 @@ def corollary_2(arms: int, rate: float, entropy: float, rounds: object) -> Bound
         Number of arms, K.
     rate
         Probability r.
-    entropy
-        Entropy H of the best arm under the prior, in nats.
-    rounds
-        Rounds T, in increasing order.
-
-    Returns
-    -------
-    Bound
-
-    Examples
-    --------
-    >>> corollary_2(5, 0.25, np.log(5), rounds=[1000]).values.round(2)
-    array([44.85])
+    entropy, rounds
+        As in :func:`theorem_1`.
     """
     at = check_rounds(rounds)
     total = rate_limit(arms, check_probability(rate, "r")) * at
@@ -337,17 +249,10 @@ def general_bound(
     sums
         Sum of Psi_s over s <= t after each of the rounds. With one row per trial, the mean is used
         and the bound has a standard error.
-        :class:`graphbandits.simulation.statistics.Moments` has both.
-    entropy
-        Entropy H of the best arm under the prior, in nats.
-    rounds
-        Rounds in increasing order.
+    entropy, rounds
+        As in :func:`theorem_1`.
     policies
         Policies to which the information ratios belong.
-
-    Returns
-    -------
-    Bound
 
     Examples
     --------
@@ -440,7 +345,7 @@ ALL_GRAPHS = 5
 
 
 def ratio_limit(graph: Feedback, scale: float = 1.0) -> Floats:
-    """Return an upper bound on psi_t = (alpha.Delta)^2 / (alpha.Gh) on a graph.
+    """Return an upper bound on psi_t = (alpha.Delta)^2 / (alpha.Gh) on a graph, one or per trial.
 
     The bound is chi(G)/2 for a graph of entries 0 and 1 (proof of Theorem 2),
     K / (2 (K r + 1 - r)) if every other arm is observed with probability r (Theorem 3), and K/2 for
@@ -451,13 +356,7 @@ def ratio_limit(graph: Feedback, scale: float = 1.0) -> Floats:
     graph
         Feedback of one round.
     scale
-        Constant of the rewards, whose square is a factor of the bound: 1 for rewards in [0, 1],
-        high - low for [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma.
-
-    Returns
-    -------
-    ndarray
-        One number per trial, or one number if all trials share the graph.
+        Constant of the rewards, whose square is a factor of the bound, as in :meth:`Bound.times`.
 
     Examples
     --------
@@ -478,9 +377,8 @@ def ratio_limit(graph: Feedback, scale: float = 1.0) -> Floats:
 class LimitSums:
     """Sum of the ratio limits of rounds s <= t, after each of the requested rounds t.
 
-    ``total`` is the mean of the sum over trials, and ``error`` its standard error if it is
-    estimated. ``largest`` is t times the mean of the largest limit up to round t, None if unknown,
-    with the standard error ``largest_error``.
+    ``total`` is the mean over trials, and ``error`` its standard error if it is estimated.
+    ``largest`` is t times the mean of the largest limit up to round t, None if unknown.
     """
 
     total: Floats
@@ -604,8 +502,6 @@ def _most_graphs(arms: int) -> int:
 
 @dataclass
 class _Covers:
-    """Cache of ratio limits of graphs, up to a maximum number of graphs."""
-
     arms: int
     known: dict[bytes, float] = field(default_factory=dict)
     left_out: int = 0
@@ -650,12 +546,7 @@ def sub_gaussian(posterior: Posterior) -> float | None:
 
 
 def why_unsupported(posterior: Posterior) -> str:
-    """Return the reason why no bound is proved for a posterior; empty if the bounds hold.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> why_unsupported(BetaBernoulli.of(2))
-    ''
-    """
+    """Return the reason why no bound is proved for a posterior; empty if the bounds hold."""
     if is_discounted(posterior):
         return "the bounds are proved for constant means, but this posterior is discounted"
     if reward_support(posterior).bounded or sub_gaussian(posterior) is not None:
@@ -667,11 +558,10 @@ def why_unsupported(posterior: Posterior) -> str:
 
 
 def reward_scale(posterior: Posterior) -> float:
-    """Return the factor of the regret bounds: 1 for rewards in [0, 1].
+    """Return the factor of the regret bounds: 2 sigma, for rewards that are sigma-sub-Gaussian.
 
-    The factor is 2 sigma, for rewards that are sigma-sub-Gaussian given the past: high - low for
-    rewards in [low, high] (Hoeffding's lemma), and twice the attribute ``sub_gaussian`` of the
-    posterior otherwise. Bounds on the information ratio are multiplied by its square.
+    This is high - low for rewards in [low, high] (Hoeffding's lemma), and twice the attribute
+    ``sub_gaussian`` of the posterior otherwise. Bounds on ratios are multiplied by its square.
     """
     if reason := why_unsupported(posterior):
         raise InputError(f"no regret bounds: {reason}")
@@ -700,12 +590,7 @@ def scale_note(posterior: Posterior) -> str:
 
 
 def same_model(one: Posterior, other: Posterior) -> bool:
-    """Return whether two posteriors are equal, apart from their accuracy.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> same_model(BetaBernoulli.of(2), BetaBernoulli([1, 1], [1, 1], "strict"))
-    True
-    """
+    """Return whether two posteriors are equal, apart from their accuracy."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -751,16 +636,7 @@ LATE_ANSWERS = (
 
 
 def entropy_of(posterior: Posterior) -> float:
-    """Return the entropy H of the best arm under the prior, in nats.
-
-    Parameters
-    ----------
-    posterior
-        Posterior in its initial state, the prior. If all arms have the same prior, H = log K.
-
-    Returns
-    -------
-    float
+    """Return the entropy H of the best arm under the prior, in nats; log K for equal priors.
 
     Examples
     --------
@@ -788,14 +664,10 @@ def regret_bounds(
     - Theorem 3 if all other arms are observed with probability r_t; Corollary 2 if r is fixed.
     - K/2 per round for any other probabilities.
 
-    They are multiplied by the constant of the rewards
-    (:func:`~graphbandits.theory.bounds.reward_scale`): high - low for rewards in
-    [low, high], 2 sigma for rewards with the sub-Gaussian constant sigma. The note of a bound
-    states it.
-
-    Liu, Buccapatnam and Shroff (2018). If each trial draws its own graphs, the bound is
-    sqrt(H E[sum_t ...]), by Jensen's inequality. The expectation is exact if there is a formula,
-    and otherwise estimated from random graphs.
+    They are multiplied by :func:`~graphbandits.theory.bounds.reward_scale`; the note of a bound
+    states it. If each trial draws its own graphs, the bound is sqrt(H E[sum_t ...]), by Jensen's
+    inequality. The expectation is exact if there is a formula, and otherwise estimated from random
+    graphs. Liu, Buccapatnam and Shroff (2018).
 
     Parameters
     ----------
@@ -806,12 +678,7 @@ def regret_bounds(
     rounds
         Rounds in increasing order.
     seed, first_trial, trials
-        Seed and trials of the random graphs for estimates. ``ratio_limits.ENTRIES`` limits the
-        number of trials.
-
-    Returns
-    -------
-    tuple of Bound
+        Seed and trials of the random graphs for estimates; large graphs have fewer trials.
 
     Examples
     --------
@@ -879,22 +746,7 @@ def bounds_for(
 ) -> tuple[Bound, ...]:
     """Compute the :func:`regret_bounds` that are proved for at least one of the policies.
 
-    Parameters
-    ----------
-    policies
-        Texts of the policies.
-    process
-        Graph process.
-    prior
-        Prior of the arms.
-    rounds
-        Rounds in increasing order.
-    keys
-        Seed and trials of the random graphs for estimates.
-
-    Returns
-    -------
-    tuple of Bound
+    ``keys`` are the seed and the trials of the random graphs for estimates.
     """
     if not any(name.split("(")[0] in ("ids-lp", *WITH_GRAPH) for name in policies):
         return ()
@@ -905,15 +757,8 @@ def bounds_for(
 def recorded_bounds(results: Results, prior: Posterior) -> tuple[Bound, ...]:
     """Compute sqrt(H sum_t mean Psi_t) (Lemma 1) for policies with recorded information ratios.
 
-    Bounds above the number of rounds, times the width of the interval of rewards, are omitted,
-    because the regret cannot exceed it. A policy that has regret without information gain has
-    unbounded ratios. The ratios contain the scale of the rewards.
-
-    >>> from graphbandits.simulation.run import simulate_plan
-    >>> policies = ["ts-n", "ucb-n"]
-    >>> plan = Plan.of(policies, graph="paper", horizon=10, trials=5, ratios="bound")
-    >>> [bound.name for bound in recorded_bounds(simulate_plan(plan), plan.world.prior)]
-    ['Lemma 1 (ts-n)', 'Lemma 1 (ucb-n)']
+    Bounds above the largest possible regret (rounds times the width of the interval of rewards) are
+    omitted: the ratios of a policy that has regret without information gain are unbounded.
     """
     information, rewards = entropy_of(prior), reward_support(prior)
     most = (rewards.high - rewards.low) * float(results.rounds[-1])
@@ -936,15 +781,7 @@ def why_no_bounds(
     """Return the reason why no bound is proved for a world; empty if the bounds hold.
 
     ``posterior`` is the model that the policies use, if it may differ from the prior of the world.
-    ``eligible`` are the eligible arms of the simulation, None if all arms are. ``answers`` are the
-    delays and the probability of an outcome, None if all outcomes arrive in the round of the play.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> from graphbandits.worlds import Bernoulli
-    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2)))
-    ''
-    >>> why_no_bounds(Bernoulli(BetaBernoulli.of(2), fixed=[0.2, 0.7]))[:35]
-    'the means of the arms are fixed, bu'
+    ``eligible`` and ``answers`` are those of the plan.
     """
     if isinstance(world, Changing):
         return CHANGING_MEANS
@@ -980,20 +817,15 @@ def _statement(sums: LimitSums) -> tuple[str, str]:
 class BoundVerdict:
     """Comparison of a bound with the mean regret of one policy, after the last round.
 
-    Parameters
+    Attributes
     ----------
-    bound
-        Bound that is proved for the policy.
-    policy
-        Text of the policy.
-    mean
-        Mean regret.
-    low, high
-        Confidence interval of the expected regret.
-    verdict
-        "below" if ``high`` is at most the bound, "above" if ``low`` is larger than the bound,
-        "no clear difference" otherwise, "unknown" if there is only one trial. For an estimated
-        bound, the ends of its confidence interval are used.
+    bound : bound that is proved for the policy
+    policy : text of the policy
+    mean : mean regret
+    low, high : confidence interval of the expected regret
+    verdict : "below" (``high`` is at most the bound), "above" (``low`` is larger than the bound),
+        "no clear difference", or "unknown" for one trial. For an estimated bound, the ends of its
+        confidence interval are used.
     """
 
     bound: Bound
@@ -1017,10 +849,6 @@ def judge_bounds(
         Results of a simulation.
     confidence
         Confidence level of the intervals.
-
-    Returns
-    -------
-    list of BoundVerdict
 
     Examples
     --------
@@ -1050,7 +878,6 @@ def judge_bounds(
 
 
 def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
-    """Convert bounds and their verdicts for each policy to JSON values."""
     judged = judge_bounds(bounds, results)
     return [
         {

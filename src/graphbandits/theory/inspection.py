@@ -29,43 +29,25 @@ MOST_COVERED = 500
 class Inspection:
     """Statistics of one decision; lists have one entry per arm.
 
-    Parameters
+    Attributes
     ----------
-    arms
-        Names of the arms.
-    alpha
-        Probability that each arm is the best.
-    delta
-        Expected regret of each arm.
-    h
-        Information about the best arm in the outcome of each arm.
-    v
-        Variance of the mean of each arm, given which arm is best; None if the posterior has no v.
-    rho
-        Expected mean of the best arm.
-    accuracy
-        Accuracy setting of the statistics, and an estimate of their relative error.
-    gain
-        Information gain: "bound" is G h; "joint" is the exact g, or None with a "reason".
-    pi
-        Distribution of the play of each policy; (gain=joint) uses the exact gain.
-    ratio
-        Information ratio of each policy by G h.
-    joint_ratio
-        Information ratio of each policy by g; None without g.
-    psi
-        Information ratio of Thompson sampling by G h.
-    limit
-        Upper bound on ``psi`` on this graph; None if it was not computed, or is not proved for
-        these rewards.
-    sampled
-        Estimate of g; None if it was not requested.
-    posterior
-        Name of the posterior.
-    parameters
-        Parameters of each arm by name.
-    changes
-        Whether the graph changes. If so, the graph of round 1, trial 0, seed 0 is used.
+    arms : names of the arms
+    alpha : probability that each arm is the best
+    delta : expected regret of each arm
+    h : information about the best arm in the outcome of each arm
+    v : variance of the mean of each arm, given which arm is best; None if the posterior has no v
+    rho : expected mean of the best arm
+    accuracy : accuracy setting of the statistics, and an estimate of their relative error
+    gain : information gain: "bound" is G h; "joint" is the exact g, or None with a "reason"
+    pi : distribution of the play of each policy; (gain=joint) uses the exact gain
+    ratio : information ratio of each policy by G h
+    joint_ratio : information ratio of each policy by g; None without g
+    psi : information ratio of Thompson sampling by G h
+    limit : upper bound on ``psi`` on this graph; None if not computed or proved for these rewards
+    sampled : estimate of g; None if it was not requested
+    posterior : name of the posterior
+    parameters : parameters of each arm by name
+    changes : whether the graph changes; if so, the graph of round 1, trial 0, seed 0 is used
     """
 
     arms: list[str]
@@ -87,12 +69,7 @@ class Inspection:
     changes: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values, as printed by ``graphbandits inspect --json``.
-
-        Returns
-        -------
-        dict
-        """
+        """Convert to JSON values, as printed by ``graphbandits inspect --json``."""
         hidden = {"posterior", "parameters", "changes"} | (
             {"sampled"} if self.sampled is None else set()
         )
@@ -132,6 +109,7 @@ def inspect_decision(
     Returns
     -------
     Inspection
+        The statistics, with a method ``to_dict``.
 
     Examples
     --------
@@ -238,33 +216,20 @@ DRAWS = 500_000
 class PriorInspection:
     """What a prior expects: the means of arms and their rewards before any observation.
 
-    Parameters
+    Attributes
     ----------
-    posterior
-        Text form of the prior.
-    rewards
-        Support of the rewards, as text.
-    levels
-        Levels of the quantiles.
-    mean
-        Expected mean of an arm.
-    mean_quantiles
-        Quantiles of the mean of an arm.
-    reward_sd
-        Standard deviation of a reward.
-    reward_quantiles
-        Quantiles of a reward.
-    probabilities
-        Probability of each listed reward; None if the rewards are not listed.
-    best
-        Expected mean of the best of ``arms`` arms.
-    arms
-        Number of arms.
-    draws
-        Number of draws from which quantiles, standard deviation and probabilities of rewards are
-        estimated.
-    seed
-        Seed of these draws.
+    posterior : text form of the prior
+    rewards : support of the rewards, as text
+    levels : levels of the quantiles
+    mean : expected mean of an arm
+    mean_quantiles : quantiles of the mean of an arm
+    reward_sd : standard deviation of a reward
+    reward_quantiles : quantiles of a reward
+    probabilities : probability of each listed reward; None if the rewards are not listed
+    best : expected mean of the best of ``arms`` arms
+    arms : number of arms
+    draws : number of draws from which the numbers about rewards are estimated
+    seed : seed of these draws
     """
 
     posterior: str
@@ -281,12 +246,7 @@ class PriorInspection:
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON values, as printed by ``graphbandits inspect --prior --json``.
-
-        Returns
-        -------
-        dict
-        """
+        """Convert to JSON values, as printed by ``graphbandits inspect --prior --json``."""
         return asdict(self)
 
 
@@ -309,6 +269,7 @@ def inspect_prior(prior: str | Posterior, *, arms: int = 5, seed: int = 0) -> Pr
     Returns
     -------
     PriorInspection
+        Moments, quantiles and probabilities, with a method ``to_dict``.
 
     Examples
     --------
