@@ -80,7 +80,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def short_repr(value: object, most: int = 80) -> str:
-    """Return ``repr`` of a value on one line, shortened; its type if ``repr`` fails."""
+    """Return ``repr`` of a value on one line, shortened; its type if ``repr`` fails.
+
+    >>> short_repr(10**5000), short_repr([0] * 1000, most=11)
+    ('a value of type int', '[0, 0, 0...')
+    """
     try:
         text = " ".join(repr(value).split())
     except Exception:  # repr of a user's class may raise anything

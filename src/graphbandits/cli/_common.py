@@ -235,7 +235,7 @@ def print_json(value: Any) -> None:
 
 
 def plain_console() -> Console:
-    """Return a console for standard output without markup, as names may contain '['."""
+    """Return a console without markup, as names may contain '['."""
     return Console(markup=False, highlight=False, emoji=False)
 
 
@@ -244,7 +244,6 @@ def print_table(table: Table) -> None:
 
 
 def print_text(text: str = "", **options: Any) -> None:
-    """Print a text, wrapped at the width of the terminal."""
     plain_console().print(text, **options)
 
 
@@ -259,13 +258,21 @@ def count(number: int, what: str, many: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration."""
+    """Format a duration.
+
+    >>> duration(4.2), duration(200)
+    ('4 s', '3 min 20 s')
+    """
     rounded = max(1, round(seconds))
     return f"{rounded} s" if rounded < 100 else f"{rounded // 60} min {rounded % 60} s"
 
 
 def file_size(count: float) -> str:
-    """Format a number of bytes."""
+    """Format a number of bytes.
+
+    >>> file_size(999), file_size(1_500_000), file_size(2 * 10**13)
+    ('999 bytes', '1.5 MB', '20000 GB')
+    """
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"

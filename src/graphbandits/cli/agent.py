@@ -185,7 +185,11 @@ def _names(store: str) -> list[str]:
 
 
 def read_arms(text: str | None) -> int | list[str] | None:
-    """Read a number of arms, or their names."""
+    """Read a number of arms, or their names.
+
+    >>> read_arms("4"), read_arms("ann, bob")
+    (4, ['ann', 'bob'])
+    """
     if text is None:
         return None
     try:

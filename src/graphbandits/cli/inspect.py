@@ -229,7 +229,11 @@ def _ratio(value: float) -> str:
 
 
 def _percentage(part: float, total: float) -> str:
-    """Format a share in per cent; only an exact share of 1 is shown as 100%."""
+    """Format a share in per cent; only an exact share of 1 is shown as 100%.
+
+    >>> _percentage(0.5, 0.8), _percentage(0.99999, 1.0), _percentage(0.3, 0.3)
+    ('62.5%', '>99.9%', '100%')
+    """
     if total == 0.0:
         return "."
     if part >= total * (1.0 - ROUNDING):

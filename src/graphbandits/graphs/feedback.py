@@ -408,7 +408,13 @@ def cached_by_graph(
     graph: Feedback,
     compute: Callable[[Any], NDArray[T]],
 ) -> NDArray[T]:
-    """Return the read-only result of ``compute``, cached if all trials share the graph."""
+    """Return the read-only result of ``compute``, cached if all trials share the graph.
+
+    >>> graph, cache = UniformFeedback(0.5, 2), WeakKeyDictionary()
+    >>> first, second = (cached_by_graph(cache, graph, lambda _: np.ones(1)) for _ in range(2))
+    >>> first is second
+    True
+    """
     try:
         result = cache.get(graph)
     except TypeError:  # the feedback class of a plug-in may not be hashable

@@ -484,6 +484,9 @@ def _delimiter(text: str) -> str:
 
     Criteria in this order: the first line becomes a header of edges; the first two lines have the
     same number of cells; the delimiter is the most frequent one in the first line, without quotes.
+
+    >>> _delimiter(";Doe, J;Roe, K\nDoe, J;0;1\n")
+    ';'
     """
     bare = re.sub(r'"[^"]*"', "", re.split("[\r\n]", text, maxsplit=1)[0])
 

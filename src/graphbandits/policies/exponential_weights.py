@@ -229,7 +229,6 @@ class Exp3Res(ExponentialWeights):
         check_range(state, "squares", 0.0, MAX_FLOAT)
 
     def caveat(self, arms: int, horizon: int) -> str:
-        """Describe the range of the guarantee, for reports."""
         if arms < 2:
             return ""
         least = math.log(horizon) / (2 * arms - 2)

@@ -400,6 +400,9 @@ def frequencies_differ(one: Floats, two: Floats, trials: int) -> bool:
 
     The variance is that of the pooled frequency: given the total number of plays of an arm, each
     play belongs to either list with probability 1/2.
+
+    >>> frequencies_differ(np.array([0.0, 1.0]), np.array([0.001, 0.999]), 3000)
+    False
     """
     pooled = (one + two) / 2.0
     variance = 2.0 * trials * pooled * (1.0 - pooled)
