@@ -1,4 +1,4 @@
-"""Facts about processes: whether one is alive, its machine, and the versions of its packages."""
+"""Atomic files, archives of arrays, and facts about processes and packages."""
 
 from __future__ import annotations
 
@@ -46,11 +46,7 @@ def machine_id() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions with which results were computed.
-
-    >>> sorted(versions())
-    ['graphbandits', 'machine', 'numba', 'numpy', 'python', 'scipy']
-    """
+    """Return the versions with which results were computed."""
     return {
         "graphbandits": __version__,
         "python": platform.python_version(),
@@ -60,11 +56,7 @@ def versions() -> dict[str, str]:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process of this machine is alive; True if unknown.
-
-    >>> is_alive(os.getpid())
-    True
-    """
+    """Return whether a process of this machine is alive; True if unknown."""
     if os.name != "posix":  # os.kill would end the process
         return True
     try:
@@ -115,7 +107,6 @@ def readable_errors(target: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path, what: str) -> bytes:
-    """Read a whole file; ``what`` describes the file in the error message."""
     try:
         return read_regular(path)
     except MemoryError:
@@ -203,7 +194,7 @@ def replace_file(target: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a temporary file beside the target; yield its path and stream; remove it after."""
+    """Yield the path and stream of a temporary file beside the target; remove it after."""
     if target.exists() and not (target.is_file() or target.is_dir()):
         # a rename would replace a device or a pipe by a file
         raise InputError(f"cannot write {target}: it is not a regular file; choose another path")
@@ -219,24 +210,17 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _finish(stream: BinaryIO) -> None:
-    """Flush a stream to disk and close it."""
     stream.flush()
     os.fsync(stream.fileno())
     stream.close()
 
 
 def write_text(target: Path, text: str) -> None:
-    """Write a text file atomically, in UTF-8."""
     write_bytes(target, text.encode("utf-8"))
 
 
 def to_npz(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Pack named arrays and a JSON object into one NumPy archive, without pickle.
-
-    >>> meta, arrays = from_npz(to_npz({"t": 3}, {"a": np.arange(2)}))
-    >>> meta, arrays["a"].tolist()
-    ({'t': 3}, [0, 1])
-    """
+    """Pack named arrays and a JSON object into one NumPy archive, without pickle."""
     described = np.frombuffer(json.dumps(meta).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **{**arrays, "meta": described})  # type: ignore[arg-type]
@@ -256,11 +240,7 @@ def from_npz(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def check_npz(data: bytes) -> list[str]:
-    """Return the names in an archive of arrays; raise InputError if it would fill the memory.
-
-    >>> check_npz(to_npz({}, {"a": np.arange(2)}))
-    ['a.npy', 'meta.npy']
-    """
+    """Return the names in an archive of arrays; raise InputError if it would fill the memory."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         unpacked = sum(entry.file_size for entry in entries)
@@ -323,33 +303,17 @@ def temporary_for(name: str) -> str | None:
 
 
 def is_abandoned(name: str) -> bool:
-    """Return whether the process that wrote a temporary file has ended; False if unknown.
-
-    >>> is_abandoned(_temporary_path(Path("figure.png")).name)  # of this process
-    False
-    """
+    """Return whether the process that wrote a temporary file has ended; False if unknown."""
     match = _TEMPORARY.fullmatch(name)
     return match is not None and match[2] == machine_id() and not is_alive(int(match[3], 16))
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
-    """Format a value as JSON in ASCII, with null for numbers that are not finite.
-
-    With ``indent=None`` it is one line.
-
-    >>> print(json_text({"interval": [1.0, float("nan")]}))
-    {
-      "interval": [
-        1.0,
-        null
-      ]
-    }
-    """
+    """Format a value as JSON in ASCII, with null for numbers that are not finite."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
-    """Replace NaN and infinite numbers by None, recursively."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

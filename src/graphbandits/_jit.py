@@ -110,8 +110,6 @@ class _Borrow(FunctionPass):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def run_pass(self, state: Any) -> bool:
-        """Switch the reference counts off, if no value of the kernel needs them."""
-
         def counted(kind: Any) -> bool:
             return bool(state.targetctx.data_model_manager[kind].contains_nrt_meminfo())
 
@@ -158,7 +156,6 @@ class _Calls:
         return getattr(self._context, name)
 
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call, and select its implementation."""
         kind: Any = function
         if not isinstance(function, types.Type):
             kind = self._context._lookup_global(function)
@@ -230,7 +227,6 @@ class _Kernel(CPUDispatcher):
     part: Any
 
     def compile(self, sig: Any) -> Any:
-        """Compile for the types of the arguments, or load the machine code from the cache."""
         before = gc.get_threshold()
         # switched off, rare enough, or another thread compiles, too
         if before[0] == 0 or before[0] >= RARE_COLLECTION:

@@ -106,10 +106,7 @@ def within(a: Floats, b: Floats, least: float, most: float) -> bool:
 def fill_beta_logit(
     key: np.uint64, first_trial: int, t: int, a: Floats, b: Floats, out: Floats
 ) -> None:
-    """Set out[b, i] to the logit of a Beta(a[b, i], b[b, i]) draw.
-
-    The draw is the ratio of two gamma draws with separate indices.
-    """
+    """Set out[b, i] to the logit of a Beta draw: the ratio of two gamma draws."""
     for trial in range(out.shape[0]):
         for i in range(out.shape[1]):
             start = i << 21

@@ -72,11 +72,6 @@ def list_available(what: str = "") -> dict[str, list[dict[str, Any]]]:
         A list of entries for each of these. An entry has a name and a description. Plug-ins also
         have parameters with their defaults, policies have their needs, and experiments have a size.
 
-    Raises
-    ------
-    InputError
-        If ``what`` is unknown.
-
     Examples
     --------
     >>> list_available("policies")["policies"][0]["name"]
@@ -122,11 +117,6 @@ def describe_policy(policy: str | Policy) -> dict[str, Any]:
         ``needs`` and ``graph_known``, the same in words; ``exact``, ``posterior``, ``weighted``,
         ``incremental`` and ``restrictable`` (see :class:`graphbandits.policies.Policy`);
         ``accepts``, the accepted rewards in words, None for all; and ``file``.
-
-    Raises
-    ------
-    InputError
-        If there is no such policy.
 
     Examples
     --------
@@ -197,13 +187,7 @@ def _experiment_entry(name: str) -> dict[str, Any]:
 
 
 def _points(sweep: SweepTable) -> list[Any]:
-    """Return the points of a sweep: values, or one dict per point for several parameters.
-
-    >>> _points(SweepTable(parameter="r", values=[0, 0.5]))
-    [0, 0.5]
-    >>> _points(SweepTable(list=[{"r": 0.1, "arms": 5}]))
-    [{'r': 0.1, 'arms': 5}]
-    """
+    """Return the points of a sweep: values, or one dict per point for several parameters."""
     points = sweep.display_points()
     return points if len(sweep.parameters) > 1 else [one for p in points for one in p.values()]
 
@@ -220,7 +204,7 @@ def new_policy(name: str, output: str | Path | None = None) -> Path:
     Parameters
     ----------
     name
-        Name of the policy, such as "my-ucb".
+        Name of the policy, such as "my-ucb". It must not be in use.
     output
         File to write. Default: a file in the working directory, named after the policy.
 
@@ -228,11 +212,6 @@ def new_policy(name: str, output: str | Path | None = None) -> Path:
     -------
     Path
         Path of the new file.
-
-    Raises
-    ------
-    InputError
-        If the name is invalid or in use, or if the file exists.
 
     Examples
     --------
@@ -245,97 +224,39 @@ def new_policy(name: str, output: str | Path | None = None) -> Path:
 
 
 def new_graph(name: str, output: str | Path | None = None) -> Path:
-    """Create a commented, working graph that passes the contract tests.
+    """Create a commented, working graph that passes the contract tests; return its path.
 
     Parameters
     ----------
-    name
-        Name of the graph, such as "my-path".
-    output
-        File to write. Default: a file in the working directory, named after the graph.
-
-    Returns
-    -------
-    Path
-        Path of the new file.
-
-    Raises
-    ------
-    InputError
-        If the name is invalid or in use, or if the file exists.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new_graph("my-path", Path(folder, "my_path.py")).name
-    'my_path.py'
+    name, output
+        See :func:`new_policy`.
     """
     return _new_plugin("graph", name, output)
 
 
 def new_world(name: str, output: str | Path | None = None) -> Path:
-    """Create a commented, working world that passes the contract tests.
+    """Create a commented, working world that passes the contract tests; return its path.
 
     Parameters
     ----------
-    name
-        Name of the world, such as "my-world".
-    output
-        File to write. Default: a file in the working directory, named after the world.
-
-    Returns
-    -------
-    Path
-        Path of the new file.
-
-    Raises
-    ------
-    InputError
-        If the name is invalid or in use, or if the file exists.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new_world("my-world", Path(folder, "my_world.py")).name
-    'my_world.py'
+    name, output
+        See :func:`new_policy`.
     """
     return _new_plugin("world", name, output)
 
 
 def new_posterior(name: str, output: str | Path | None = None) -> Path:
-    """Create a commented, working posterior that passes the contract tests.
+    """Create a commented, working posterior that passes the contract tests; return its path.
 
     Parameters
     ----------
-    name
-        Name of the posterior, such as "my-normal".
-    output
-        File to write. Default: a file in the working directory, named after the posterior.
-
-    Returns
-    -------
-    Path
-        Path of the new file.
-
-    Raises
-    ------
-    InputError
-        If the name is invalid or in use, or if the file exists.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new_posterior("my-normal", Path(folder, "my_normal.py")).name
-    'my_normal.py'
+    name, output
+        See :func:`new_policy`.
     """
     return _new_plugin("posterior", name, output)
 
 
 def _new_plugin(kind: str, name: str, output: str | Path | None) -> Path:
-    """Write the template of a kind of plug-in with a name."""
     words = [word for word in re.split(r"[-_.]+", name) if word]
     if not re.fullmatch(r"[a-z][a-z0-9_.\-]*", name) or not words:
         raise InputError(
@@ -354,7 +275,7 @@ def _new_plugin(kind: str, name: str, output: str | Path | None) -> Path:
 
 
 def new_experiment(name: str = "my-experiment", output: str | Path | None = None) -> Path:
-    """Create a commented experiment file that shows every key and runs in seconds.
+    """Create a commented experiment file that shows every key and runs in seconds; return its path.
 
     Parameters
     ----------
@@ -362,23 +283,6 @@ def new_experiment(name: str = "my-experiment", output: str | Path | None = None
         Title of the experiment, such as "my-study".
     output
         File to write. Default: a file in the working directory, named after the experiment.
-
-    Returns
-    -------
-    Path
-        Path of the new file.
-
-    Raises
-    ------
-    InputError
-        If the name is invalid or in use, or if the file exists.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new_experiment("my-study", Path(folder, "my-study.toml")).name
-    'my-study.toml'
     """
     if not name or file_name_part(name) != name:
         raise InputError(
@@ -431,7 +335,6 @@ class GraphDescription:
 
     @cached_property
     def shape(self) -> Shape:
-        """Edges, density, degrees and components."""
         return Shape.of(self.feedback)
 
     @property
@@ -441,12 +344,10 @@ class GraphDescription:
 
     @property
     def names(self) -> list[str]:
-        """The names of the arms."""
         return list(self.process.names or map(str, range(1, self.process.arms + 1)))
 
     @property
     def note(self) -> str | None:
-        """A note if the graph changes or is random; else None."""
         parts = []
         if self.changes:
             parts.append("The graph changes over time; this is round 1 of trial 0 with seed 0.")
@@ -473,7 +374,7 @@ class GraphDescription:
         return theorem_1(arms, entropy, [self.horizon]), corollary_1(cover, entropy, [self.horizon])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the description as JSON data, the output of ``graphbandits graph --json``."""
+        """Return the output of ``graphbandits graph --json``."""
         names, shape, numbers = self.names, self.shape, self.numbers
         found: dict[str, Any] = {}
         for key in ("clique_cover", "independence", "domination"):
@@ -566,15 +467,10 @@ def describe_graph(
     GraphDescription
         Shape, graph numbers and bounds.
 
-    Raises
-    ------
-    InputError
-        If an argument is invalid.
-
     Examples
     --------
-    >>> found = describe_graph("paper")
-    >>> found.numbers.clique_cover.upper, found.shape.edges
+    >>> description = describe_graph("paper")
+    >>> description.numbers.clique_cover.upper, description.shape.edges
     (2, 6)
     """
     seconds = TIME_LIMIT if time_limit is None else check_positive(time_limit, "--time-limit")
@@ -616,11 +512,7 @@ def describe_graph(
 
 
 def span(bracket: Bracket[int] | Bracket[float]) -> str:
-    """Format a number, or its lower and upper bounds.
-
-    >>> span(Bracket(2, 2, ())), span(Bracket(2, 5, ()))
-    ('2', '2 to 5')
-    """
+    """Format a number, or its lower and upper bounds."""
     low, high = f"{bracket.lower:.6g}", f"{bracket.upper:.6g}"
     return low if low == high else f"{low} to {high}"
 

@@ -97,11 +97,7 @@ MOST_ROUNDS = 2**32 - 1
 
 
 def check_horizon(value: object) -> int:
-    """Return ``value`` as a number of rounds; raise InputError if it is not valid.
-
-    >>> check_horizon(1000)
-    1000
-    """
+    """Return ``value`` as a number of rounds; raise InputError if it is not valid."""
     rounds = check_integer(value, "horizon")
     if rounds > MOST_ROUNDS:
         raise InputError(f"horizon must be at most {MOST_ROUNDS} rounds, not {rounds}")
@@ -109,11 +105,7 @@ def check_horizon(value: object) -> int:
 
 
 def check_integer(value: object, what: str, *, least: int = 1) -> int:
-    """Return ``value`` as an int of at least ``least``; raise InputError if it is not valid.
-
-    >>> check_integer(3, "trials")
-    3
-    """
+    """Return ``value`` as an int of at least ``least``; raise InputError if it is not valid."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise InputError(f"{what} must be a whole number of at least {least}, not {value!r}")
     number = int(value.__index__())
@@ -123,22 +115,14 @@ def check_integer(value: object, what: str, *, least: int = 1) -> int:
 
 
 def check_bool(value: object, what: str) -> bool:
-    """Return ``value`` if it is a bool; raise InputError otherwise, for example for 'no'.
-
-    >>> check_bool(True, "directed")
-    True
-    """
+    """Return ``value`` if it is a bool; raise InputError otherwise, for example for 'no'."""
     if not isinstance(value, bool):
         raise InputError(f"{what} must be true or false, not {value!r}")
     return value
 
 
 def check_probability(value: object, what: str) -> float:
-    """Return ``value`` as a float in [0, 1]; raise InputError if it is not valid.
-
-    >>> check_probability(0.25, "r")
-    0.25
-    """
+    """Return ``value`` as a float in [0, 1]; raise InputError if it is not valid."""
     number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
     if not number or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
         raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
@@ -146,11 +130,7 @@ def check_probability(value: object, what: str) -> float:
 
 
 def check_positive(value: object, what: str) -> float:
-    """Return ``value`` as a finite float above 0; raise InputError if it is not valid.
-
-    >>> check_positive(5, "c")
-    5.0
-    """
+    """Return ``value`` as a finite float above 0; raise InputError if it is not valid."""
     number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
     try:
         found = float(value) if number else math.nan  # type: ignore[arg-type]

@@ -27,8 +27,6 @@ from graphbandits.registry import PACKAGES, registered, registered_by, replace_r
 
 @dataclass(frozen=True)
 class Plugin:
-    """A loaded plug-in file."""
-
     path: Path
     names: dict[str, tuple[str, ...]]
     source: str
@@ -50,9 +48,10 @@ _TEXTS: dict[str, tuple[ModuleSpec, str]] = {}
 
 
 def load_plugin(path: str | Path) -> Plugin:
-    """Run a Python file and register its policies, graphs and posteriors.
+    """Run a Python file and register its policies, graphs, worlds and posteriors.
 
-    A changed file can be loaded again; it replaces its earlier registrations.
+    A changed file can be loaded again; it replaces its earlier registrations. If it cannot be
+    loaded, the registrations stay unchanged.
 
     Parameters
     ----------
@@ -63,30 +62,6 @@ def load_plugin(path: str | Path) -> Plugin:
     -------
     Plugin
         The file and the names that it registered.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be loaded, with the line of the error. The registrations stay unchanged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = Path(folder.name, "lazy.py")
-    >>> _ = file.write_text('''
-    ... from dataclasses import dataclass
-    ... from graphbandits.registry import register
-    ... from graphbandits.policies.thompson import TSN
-    ...
-    ... @register("policy", "lazy")
-    ... @dataclass(frozen=True)
-    ... class Lazy(TSN):
-    ...     "Thompson sampling under another name."
-    ... ''')
-    >>> load_plugin(file).names
-    {'policy': ('lazy',)}
-    >>> unload_plugin(file); folder.cleanup()
     """
     file = Path(path)
     source = read_bytes(file, "plug-in")
@@ -137,7 +112,6 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def unload_plugin(path: str | Path) -> None:
-    """Remove a loaded file and its registrations."""
     name = _module_name(Path(path).resolve())
     replace_registrations(name, {})
     sys.modules.pop(name, None)
@@ -145,7 +119,6 @@ def unload_plugin(path: str | Path) -> None:
 
 
 def loaded_plugins() -> list[Plugin]:
-    """Return all loaded files, in the order of loading."""
     return list(_LOADED.values())
 
 
@@ -153,9 +126,6 @@ def code_of(classes: Iterable[type]) -> list[str]:
     """Return the code from outside this package on which classes depend, as sorted lines.
 
     A line is "plug-in SHA256", "module NAME SHA256" or "package NAME VERSION".
-
-    >>> code_of([Plugin])
-    []
     """
     found: set[str] = set()
     for module in {base.__module__ for cls in classes for base in cls.__mro__}:

@@ -1,13 +1,7 @@
 """Registry of plug-ins by name, and their text form: ``cliques(size=3)`` is ``Cliques(size=3)``.
 
-A plug-in is a frozen dataclass of parameters. The first line of its docstring is its description.
-``@register("policy", "ids-n")`` makes it available to the command line, the listings and the
-contract tests. There are three ways to register:
-
-- a module in the package of its kind: all modules of the package are imported;
-- an installed package with an entry point in the group ``graphbandits.plugins``, which names the
-  module to import;
-- a file loaded by :func:`graphbandits.plugins.load_plugin`.
+Plug-ins are in the modules of the package of their kind, in modules named by entry points of the
+group ``graphbandits.plugins``, or in files loaded by :func:`graphbandits.plugins.load_plugin`.
 """
 
 from __future__ import annotations
@@ -60,6 +54,8 @@ _FORM = re.compile(r"\s*([A-Za-z0-9_.\-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
     """Register a plug-in: a class decorator for frozen dataclasses.
 
+    The first sentence of the docstring of the class is its description.
+
     Parameters
     ----------
     kind : {"policy", "graph", "posterior", "world"}
@@ -71,12 +67,6 @@ def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
     -------
     callable
         The decorator, which returns the class unchanged.
-
-    Raises
-    ------
-    InputError
-        If the kind or the name is not valid, the name is taken, or the class is not a frozen
-        dataclass.
 
     Examples
     --------
@@ -122,21 +112,13 @@ def register(kind: str, name: str) -> Callable[[type[T]], type[T]]:
 
 
 def registered(kind: str) -> dict[str, type]:
-    """Return all plug-ins of a kind, by name, in alphabetical order.
-
-    >>> "ids-n" in registered("policy")
-    True
-    """
+    """Return all plug-ins of a kind, by name, in alphabetical order."""
     _import_all()
     return dict(sorted(_REGISTERED[kind].items()))
 
 
 def registered_by(module: str) -> dict[tuple[str, str], type]:
-    """Return the plug-ins that a module has registered, by (kind, name).
-
-    >>> list(registered_by("graphbandits.policies.information_directed"))
-    [('policy', 'ids-n')]
-    """
+    """Return the plug-ins that a module has registered, by (kind, name)."""
     return {
         (kind, name): cls
         for kind, plugins in _REGISTERED.items()
@@ -146,7 +128,6 @@ def registered_by(module: str) -> dict[tuple[str, str], type]:
 
 
 def replace_registrations(module: str, plugins: dict[tuple[str, str], type]) -> None:
-    """Replace the registrations of a module by ``plugins``."""
     for (kind, name), cls in registered_by(module).items():
         del _REGISTERED[kind][name], _NAMES[cls]
     for (kind, name), cls in plugins.items():
@@ -156,7 +137,6 @@ def replace_registrations(module: str, plugins: dict[tuple[str, str], type]) -> 
 
 @cache
 def _import_own() -> None:
-    """Import all plug-ins of this package."""
     for name in PACKAGES.values():
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__):
@@ -181,7 +161,6 @@ def _import_all() -> None:
 
 
 def _location(cls: type) -> str:
-    """Describe where a class is defined: its name, and its file or module."""
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     return f"{cls.__qualname__} of {file or cls.__module__}"
 
@@ -193,11 +172,7 @@ def name_of(plugin: object) -> str:
 
 
 def kind_of(plugin: object) -> str | None:
-    """Return the kind of a plug-in; None if its class is not registered.
-
-    >>> kind_of(build("graph", "star")), kind_of("star")
-    ('graph', None)
-    """
+    """Return the kind of a plug-in; None if its class is not registered."""
     _import_all()
     cls = type(plugin)
     return next((kind for kind in PACKAGES if cls in _REGISTERED[kind].values()), None)
@@ -260,11 +235,7 @@ def _arguments_of(cls: Any) -> list[tuple[str, Any]]:
 
 
 def parameters_given(plugin: object) -> dict[str, Any]:
-    """Return the names and values of the parameters of a plug-in.
-
-    >>> parameters_given(build("graph", "cliques(size=3)"))
-    {'size': 3}
-    """
+    """Return the names and values of the parameters of a plug-in."""
     cls: Any = type(plugin)
     return {
         field.name: getattr(plugin, field.name) for field in dataclasses.fields(cls) if field.init
@@ -276,9 +247,6 @@ def text_parameters(plugin: object) -> dict[str, Any]:
 
     The names are those of the class method ``of``, if there is one: the array of all ``sd`` may be
     the field ``sds``.
-
-    >>> text_parameters(build("posterior", "normal(sd=2)", arms=2))["sd"]
-    array([2., 2.])
     """
     known, found = parameters_of(type(plugin)), {}
     for name, value in parameters_given(plugin).items():
@@ -301,11 +269,7 @@ def _fields(cls: type) -> list[tuple[str, Any]]:
 
 
 def examples_of(cls: type) -> list[Any]:
-    """Return the instances used by the contract tests: ``examples()``, else the defaults.
-
-    >>> examples_of(registered("policy")["ids-n"])
-    [IDSN(gain='bound'), IDSN(gain='joint')]
-    """
+    """Return the instances used by the contract tests: ``examples()``, else the defaults."""
     examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
     if examples is not None:
         try:
@@ -329,11 +293,6 @@ def examples_of(cls: type) -> list[Any]:
 
 
 def class_of(kind: str, name: str) -> Any:
-    """Return the class of a registered name.
-
-    >>> class_of("graph", "cliques").__name__
-    'Cliques'
-    """
     plugins = registered(kind)
     if name not in plugins:
         raise InputError(
@@ -536,13 +495,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pack_plugin(plugin: object, arrays: Arrays, path: str) -> dict[str, Any]:
-    """Convert a registered plug-in to JSON; add its arrays to ``arrays``, below ``path``.
-
-    >>> from graphbandits.posteriors import BetaBernoulli
-    >>> arrays: Arrays = {}
-    >>> pack_plugin(BetaBernoulli.of(2), arrays, "prior")["name"], list(arrays)
-    ('beta-bernoulli', ['prior/a', 'prior/b'])
-    """
+    """Convert a registered plug-in to JSON; add its arrays to ``arrays``, below ``path``."""
     kind = kind_of(plugin)
     if kind is None:
         raise InputError(
@@ -584,11 +537,7 @@ def unpack_plugin(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 
 
 def plain_value(value: object, where: str) -> Any:
-    """Return a parameter as a JSON value; ``where`` is its name in messages.
-
-    >>> plain_value((1, (2.5, float("inf"))), "limits")
-    [1, [2.5, {'number': 'inf'}]]
-    """
+    """Return a parameter as a JSON value; ``where`` is its name in messages."""
     if isinstance(value, tuple | list):
         return [plain_value(one, where) for one in value]
     if isinstance(value, np.generic):
@@ -604,11 +553,7 @@ def plain_value(value: object, where: str) -> Any:
 
 
 def restored_value(value: Any) -> Any:
-    """Restore a parameter from the result of :func:`plain_value`; lists are returned as tuples.
-
-    >>> restored_value([1, [2.5, {"number": "inf"}]])
-    (1, (2.5, inf))
-    """
+    """Restore a parameter from the result of :func:`plain_value`; lists are returned as tuples."""
     if isinstance(value, list):
         return tuple(map(restored_value, value))
     return float(value["number"]) if isinstance(value, Mapping) else value

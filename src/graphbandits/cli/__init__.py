@@ -73,7 +73,6 @@ def _show_warning(
 
 
 def _fail(message: str) -> None:
-    """Print an error in one line and exit with code 2."""
     # control characters could change the terminal; a very long word would hide the message
     words = (ascii(word)[1:-1] if not word.isprintable() else word for word in message.split())
     shown = (word if len(word) < LONGEST_WORD else f"{word[:60]}...{word[-20:]}" for word in words)
@@ -126,5 +125,4 @@ app.add_typer(token, name="token")
 
 
 def main() -> None:
-    """Run the command given by ``sys.argv``."""
     app()

@@ -42,48 +42,37 @@ def _parser(kind: Callable[[str], Any], what: str) -> Callable[[str], Any]:
 
 
 def option(metavar: str, help: str, **more: Any) -> Any:
-    """Define an option with a value."""
     return typer.Option(help=help, metavar=metavar, **more)
 
 
 def number(help: str) -> Any:
-    """Define an integer option."""
     return option("N", help, parser=_parser(int, "an integer"))
 
 
 def seconds(help: str) -> Any:
-    """Define an option for a duration in seconds."""
     return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
 
 
 def fraction(help: str) -> Any:
-    """Define an option for a number such as a level."""
     return option("X", help, parser=_parser(float, "a number"))
 
 
 def lifetime(help: str) -> Any:
-    """Define an option for a duration in seconds, minutes, hours or days."""
     return option("TIME", help, parser=_parser(_seconds, "a time such as 90, 30m, 12h or 3d"))
 
 
 def _seconds(text: str) -> float:
-    """Read a duration.
-
-    >>> _seconds("90"), _seconds("1.5h"), _seconds("3d")
-    (90.0, 5400.0, 259200.0)
-    """
+    """Read a duration."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     unit = units.get(text[-1:])
     return float(text) if unit is None else float(text[:-1]) * unit
 
 
 def date(help: str) -> Any:
-    """Define an option for a date, or a time in ISO format."""
     return option("DATE", help, parser=_parser(datetime.fromisoformat, "a date such as 2026-01-31"))
 
 
 def flag(name: str, help: str) -> Any:
-    """Define a boolean option without a value."""
     return typer.Option(name, help=help)
 
 
@@ -196,11 +185,7 @@ AnswerRate = Annotated[
 
 
 def numbers(text: str, what: str) -> tuple[float, ...]:
-    """Read a list of numbers, separated by commas.
-
-    >>> numbers("0.2, 0.5", "--means")
-    (0.2, 0.5)
-    """
+    """Read a list of numbers, separated by commas."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -226,17 +211,12 @@ def delay(text: str) -> int | list[int]:
 
 
 def answers_text(delay: int | list[int] = 0, answer_rate: float = 1.0) -> str:
-    """Describe delayed and missing answers, to be appended to a title.
-
-    >>> answers_text([0, 60], 0.8)
-    ', delay 0 to 60, answer rate 0.8'
-    """
+    """Describe delayed and missing answers, to be appended to a title."""
     text = f"{delay[0]} to {delay[1]}" if isinstance(delay, list) else str(delay)
     return f", delay {text}, answer rate {answer_rate:g}"
 
 
 def load(plugins: Sequence[Path] | None) -> None:
-    """Load the files given with ``--plugin``."""
     if plugins:
         from graphbandits.plugins import load_plugin
 
@@ -249,24 +229,21 @@ GAP = 2
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; NaN becomes null."""
     from graphbandits._files import json_text
 
     typer.echo(json_text(value))
 
 
 def plain_console() -> Console:
-    """Return a console for standard output without markup, as names may contain '['."""
+    """Return a console without markup, as names may contain '['."""
     return Console(markup=False, highlight=False, emoji=False)
 
 
 def print_table(table: Table) -> None:
-    """Print a table."""
     plain_console().print(table)
 
 
 def print_text(text: str = "", **options: Any) -> None:
-    """Print a text, wrapped at the width of the terminal."""
     plain_console().print(text, **options)
 
 
@@ -276,11 +253,7 @@ def print_line(text: str, **options: Any) -> None:
 
 
 def count(number: int, what: str, many: str = "") -> str:
-    """Format a number with a noun in singular or plural.
-
-    >>> count(1, "edge"), count(2, "edge"), count(2, "study", "studies")
-    ('1 edge', '2 edges', '2 studies')
-    """
+    """Format a number with a noun in singular or plural."""
     return f"{number} {what if number == 1 else many or f'{what}s'}"
 
 
@@ -317,7 +290,6 @@ def interval_text(low: float, high: float, sign: str = "+") -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """Format a difference and its interval."""
     return f"{difference.mean:+.2f} {interval_text(difference.low, difference.high)}"
 
 
@@ -406,7 +378,6 @@ def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: 
 def _split_by_width(
     rows: Mapping[Any, Mapping[str, str]], title: str, label: str, width: int
 ) -> list[Table]:
-    """Split the columns of a table into several tables that fit the width."""
     room = width - max(map(len, (label, *map(str, rows)))) - GAP
     blocks: list[list[str]] = []
     left = 0
@@ -462,7 +433,6 @@ def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> No
 
 
 def table_of(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:
-    """Build a table from columns with their headers."""
     table = plain_table("", [])
     for header, _ in columns:
         left = header in ("arm", "")

@@ -85,7 +85,6 @@ def _opened(store: str, name: str, plugin: list[Path] | None) -> Iterator[Agent]
 def _call(
     store: str, name: str, plugin: list[Path] | None, op: str, **keys: object
 ) -> dict[str, Any]:
-    """Carry out one request."""
     with _opened(store, name, plugin) as opened:
         from graphbandits.live.requests import handle
 
@@ -93,7 +92,6 @@ def _call(
 
 
 def _json(text: str | None) -> Any:
-    """Read the JSON of an option."""
     if text is None:
         return None
     from graphbandits.live.requests import read_json
@@ -447,11 +445,7 @@ def add_arm(
 
 
 def _edges(texts: list[str] | None) -> dict[str, Any] | None:
-    """Read neighbours with their probabilities.
-
-    >>> _edges(["ann", "bob=0.5"])
-    {'ann': 1.0, 'bob': 0.5}
-    """
+    """Read neighbours with their probabilities, such as "ann" or "bob=0.5"."""
     if texts is None:
         return None
     full = [text if "=" in text else f"{text}=1" for text in texts]
@@ -639,11 +633,7 @@ def _print_agent(found: dict[str, Any]) -> None:
 
 
 def _state(value: Any) -> str:
-    """Format a number of the state of an arm.
-
-    >>> _state(3.0), _state([1.0, 0.25])
-    ('3', '1/0.25')
-    """
+    """Format a number of the state of an arm."""
     return "/".join(map(_state, value)) if isinstance(value, list) else f"{value:.4g}"
 
 
@@ -744,11 +734,7 @@ def history(
 
 
 def _details(entry: dict[str, Any]) -> str:
-    """Format the other values of an entry.
-
-    >>> _details({"outcomes": {"ann": 1.0}, "closes": True, "late": False})
-    'ann=1, closes'
-    """
+    """Format the other values of an entry."""
     found = []
     for key, value in entry.items():
         if key == "outcomes" and isinstance(value, dict):
@@ -859,7 +845,6 @@ def verify(store: Place, name: Name = "default", plugin: _common.Plugin = None) 
 
 
 def _print_json_line(value: object) -> None:
-    """Print a value as JSON in one line, at once."""
     from graphbandits._files import json_text
 
     typer.echo(json_text(value, indent=None))
@@ -940,11 +925,7 @@ def evaluate(
 
 
 def _policy(text: str) -> Any:
-    """Read a policy, or probabilities of arms.
-
-    >>> _policy("ids-n"), _policy('{"ann": 1}')
-    ('ids-n', {'ann': 1})
-    """
+    """Read a policy, or probabilities of arms such as ``{"ann": 1}``."""
     if not text.lstrip().startswith("{"):
         return text
     from graphbandits.live.requests import read_json

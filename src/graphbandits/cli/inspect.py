@@ -117,7 +117,6 @@ def inspect(
 
 
 def _given_arms(beta: list[str] | None, posterior: str | None, arm: list[str] | None) -> list[str]:
-    """Return the parameters of the arms from the options."""
     if beta and (posterior or arm):
         raise InputError(
             "--beta is for Beta posteriors: use --posterior with --arm, or only --beta"
@@ -209,11 +208,6 @@ def _print_plays(found: Inspection) -> None:
 
 
 def _shape(header: str, parameters: Mapping[str, Any]) -> str:
-    """Format the parameters of an arm.
-
-    >>> _shape("Beta(a, b)", {"a": 3.0, "b": 0.5}), _shape("normal", {"mean": 0.3, "sd": 0.2})
-    ('3, 0.5', 'mean=0.3, sd=0.2')
-    """
     texts = {
         name: "/".join(map(_parameter, value)) if isinstance(value, list) else _parameter(value)
         for name, value in parameters.items()
@@ -224,11 +218,7 @@ def _shape(header: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _bar(share: float, width: int = 6) -> str:
-    """Draw a bar with a resolution of an eighth of a character.
-
-    >>> _bar(0.5)
-    '███   '
-    """
+    """Draw a bar with a resolution of an eighth of a character."""
     eighths = round(min(1.0, max(0.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width)
@@ -243,8 +233,6 @@ def _percentage(part: float, total: float) -> str:
 
     >>> _percentage(0.5, 0.8), _percentage(0.99999, 1.0), _percentage(0.3, 0.3)
     ('62.5%', '>99.9%', '100%')
-    >>> _percentage(0.0, 0.0)
-    '.'
     """
     if total == 0.0:
         return "."
@@ -255,7 +243,6 @@ def _percentage(part: float, total: float) -> str:
 
 
 def _gain(value: float) -> str:
-    """Format a gain with three digits."""
     return small_number(value, ".3g")
 
 
@@ -272,17 +259,11 @@ def _mean(value: float) -> str:
 
 
 def _parameter(value: float) -> str:
-    """Format a Beta parameter with up to ten digits.
-
-    >>> _parameter(1e9), _parameter(0.001), _parameter(1000001.5)
-    ('1e+09', '0.001', '1000001.5')
-    """
     short = f"{value:g}"
     return short if float(short) == value else f"{value:.10g}"
 
 
 def _accuracy(found: Inspection) -> str:
-    """Describe the accuracy of the numbers in one line."""
     from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
 
     if found.accuracy["estimate"] is None:
@@ -393,11 +374,7 @@ def _degrees(spread: dict[str, Any]) -> str:
 
 
 def _shortened(items: Sequence[str], between: str) -> str:
-    """Join the first items, with the number of omitted items.
-
-    >>> _shortened(["1", "2"], ", "), _shortened(["ann" * 15, "bob" * 15, "eve"], ", ")[-12:]
-    ('1, 2', ', and 2 more')
-    """
+    """Join the first items, with the number of omitted items."""
     count = 1
     while count < len(items) and len(between.join(items[: count + 1])) <= CERTIFICATE_WIDTH:
         count += 1

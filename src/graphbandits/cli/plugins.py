@@ -72,7 +72,6 @@ def list_(
 
 
 def _row(entry: dict[str, Any]) -> dict[str, str]:
-    """Return the cells of a table row by column title."""
     row = {"name": entry["name"], "description": entry["description"]}
     if "size" in entry:
         size = {what: number for what, number in entry["size"].items() if number is not None}
@@ -87,11 +86,6 @@ def _row(entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _size_text(number: int | list[int]) -> str:
-    """Format a size or a range of sizes.
-
-    >>> _size_text(5), _size_text([2, 3, 100])
-    ('5', '2 to 100')
-    """
     return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
 
 
@@ -180,7 +174,6 @@ def new_experiment(
 
 
 def _print_written(target: str, *commands: list[str]) -> None:
-    """Print the name of the file and the next commands to run."""
     print_line(f"Wrote {target}. Next:")
     for command in commands:
         print_line(f"  {shlex.join(['graphbandits', *command])}")
@@ -239,7 +232,6 @@ class _Printer:
             console.print(f"{'':11}{shown}", style=style, soft_wrap=True)
 
     def print_totals(self) -> None:
-        """Print the totals of the current plug-in and reset them."""
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
             sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
@@ -248,11 +240,7 @@ class _Printer:
 
 
 def _first_clause(promise: str) -> str:
-    """Return the part of a promise before the colon, which fits in one line.
-
-    >>> _first_clause("Trials do not see each other: a block gives each its bits.")
-    'Trials do not see each other.'
-    """
+    """Return the part of a promise before the colon, which fits in one line."""
     return promise.partition(":")[0].rstrip(".") + "."
 
 
@@ -360,12 +348,7 @@ def _print_audit(simulation: SimulationAudit) -> None:
 
 
 def _margin(tally: Tally) -> str:
-    """Format the smallest relative distance to the limit.
-
-    >>> from graphbandits.theory.audit import STATEMENTS, Tally
-    >>> _margin(Tally(STATEMENTS[0], 10, 0.25, "ts-n")), _margin(Tally(STATEMENTS[0]))
-    ('25.0% (ts-n)', '')
-    """
+    """Format the smallest relative distance to the limit, and its policy."""
     if not tally.checks:
         return ""
     share = f"{tally.margin:.1%}" if abs(tally.margin) >= 1e-3 else f"{tally.margin:.0e}"

@@ -43,7 +43,6 @@ Place = Annotated[
 
 
 def check_installed() -> None:
-    """Raise InputError if the extra ``serve`` is not installed."""
     if not all(find_spec(name) for name in ("fastapi", "httpx", "uvicorn")):
         raise InputError(
             "the service needs FastAPI, uvicorn and httpx: python -m pip install "
@@ -175,7 +174,6 @@ def list_(store: Place, json: _common.Json = False) -> None:
 
 
 def _local(seconds: float) -> str:
-    """Format a time in the local time zone."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
 
 

@@ -79,7 +79,6 @@ def _print_study(study: Study) -> None:
 
 
 def _print_finished(studies: Sequence[Study], start: float) -> None:
-    """Print the results, and where the report is."""
     for study in studies:
         _print_study(study)
     elapsed = duration(time.perf_counter() - start)
@@ -140,7 +139,6 @@ def run(
 
 
 def _print_dry_run(study: Study) -> None:
-    """Print the table of the simulations, and their policies."""
     from graphbandits.simulation.plan import point_text
 
     # print the policies once if they are the same in all simulations
@@ -176,11 +174,7 @@ def _print_dry_run(study: Study) -> None:
 
 
 def _short(names: list[str]) -> str:
-    """Join the first three names, with the number of omitted names.
-
-    >>> _short(["ts-n", "ids-n", "ids-lp", "ucb-n", "ucb1"])
-    'ts-n, ids-n, ids-lp, ... (2 more)'
-    """
+    """Join the first three names, with the number of omitted names."""
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown}, ... ({len(names) - 3} more)"
 

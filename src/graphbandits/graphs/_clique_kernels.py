@@ -47,7 +47,6 @@ def first(word: np.uint64) -> int:
 
 @kernel()
 def bit_sets(matrix: Flags) -> Words:
-    """Convert the rows of a matrix (n, m) to bit sets (n, ceil(m / 64))."""
     words = np.zeros((matrix.shape[0], (matrix.shape[1] + 63) >> 6), np.uint64)
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
@@ -98,7 +97,7 @@ def colour_order(
 
 @kernel()
 def new_stack(adjacent: Words, depths: int, known: int) -> Stack:
-    """Return the stack at the root of the search for cliques of more than ``known`` vertices."""
+    """Return the search at its root, for cliques of more than ``known`` vertices."""
     count, words = adjacent.shape
     candidates = np.zeros((depths, words), np.uint64)
     order = np.zeros((depths, count), np.int32)

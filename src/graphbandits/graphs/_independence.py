@@ -32,12 +32,6 @@ class Budget:
 
     Compilation time does not count. Searches that affect simulations use a step budget instead of a
     time limit, because with a time limit the results would depend on the machine.
-
-    >>> budget = Budget(steps=10)
-    >>> part = budget.part(0.5)
-    >>> part.spend(6)
-    >>> part.exhausted, budget.exhausted
-    (True, False)
     """
 
     def __init__(
@@ -49,7 +43,6 @@ class Budget:
 
     @property
     def timed(self) -> bool:
-        """Whether the budget is a time limit."""
         return self._end < math.inf
 
     @property
@@ -59,11 +52,9 @@ class Budget:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget is used up."""
         return self._steps <= 0 or (self.timed and self.seconds <= 0.0)
 
     def spend(self, steps: float = 1) -> None:
-        """Count steps."""
         self._steps -= steps
         if self._parent is not None:
             self._parent.spend(steps)
@@ -92,18 +83,16 @@ class Adjacency:
 
     @property
     def count(self) -> int:
-        """Number of vertices."""
         return len(self.start) - 1
 
     def sparse(self) -> Any:
-        """Return the graph as a scipy sparse matrix."""
         ones = np.ones(len(self.column), np.int8)
         return scipy.sparse.csr_array(
             (ones, self.column, self.start), shape=(self.count, self.count)
         )
 
     def matrix(self) -> NDArray[np.bool_]:
-        """Return the graph as a dense matrix (n, n), for few vertices."""
+        """Return a dense matrix (n, n), for few vertices."""
         matrix = np.zeros((self.count, self.count), np.bool_)
         matrix[np.repeat(np.arange(self.count), np.diff(self.start)), self.column] = True
         return matrix
@@ -156,13 +145,11 @@ def either_direction(graph: Feedback) -> Adjacency:
 
 
 def is_undirected(graph: Feedback) -> bool:
-    """Whether every edge has both directions."""
     matrix = reveal_matrix(graph)
     return bool((matrix != matrix.T.tocsr()).nnz == 0)
 
 
 def adjacency_lists(matrix: Any) -> Adjacency:
-    """Convert a scipy sparse matrix to adjacency lists."""
     found = scipy.sparse.csr_array(matrix)
     found.sort_indices()
     return Adjacency(found.indptr.astype(np.int64), found.indices.astype(np.int64))
@@ -192,7 +179,6 @@ class Component:
 
     @property
     def open(self) -> bool:
-        """Whether the bounds differ."""
         return self.lower < self.upper
 
 
@@ -270,15 +256,7 @@ def degeneracy_order(matrix: NDArray[np.bool_]) -> Ints:
 
 
 class CliqueSearch:
-    """Branch and bound for a clique of more than ``known`` vertices of a graph (n, n).
-
-    >>> import numpy as np
-    >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
-    >>> search = CliqueSearch(ring | ring.T)
-    >>> search.run(Budget(), lambda: None)
-    >>> search.best, search.upper
-    (2, 2)
-    """
+    """Branch and bound for a clique of more than ``known`` vertices of a graph (n, n)."""
 
     def __init__(self, matrix: NDArray[np.bool_], known: int = 0) -> None:
         count = len(matrix)
@@ -293,23 +271,21 @@ class CliqueSearch:
         self.finished = bool(self._stack[3][0] < 0)
 
     def set_known(self, size: int) -> None:
-        """Set the size of a clique found elsewhere; only larger ones are searched."""
+        """Set the lower bound: only cliques larger than this are searched."""
         if size > self.best:
             self._state[_clique_kernels.BEST], self._state[_clique_kernels.SIZE] = size, 0
 
     @property
     def best(self) -> int:
-        """Size of the largest known clique."""
         return int(self._state[_clique_kernels.BEST])
 
     @property
     def clique(self) -> Ints:
-        """Vertices of the largest clique that this search found, in increasing order."""
+        """Largest clique that this search found, in increasing order."""
         return np.sort(self._order[self._best[: self._state[_clique_kernels.SIZE]]])
 
     @property
     def upper(self) -> int:
-        """Upper bound on the size of all cliques."""
         return _clique_kernels.upper_bound(self._stack, self._state)
 
     def run(self, budget: Budget, improved: Improved) -> None:
@@ -323,15 +299,7 @@ class CliqueSearch:
 
 
 class Colouring:
-    """Exact search (DSATUR with backtracking, starting from a clique) and tabu search.
-
-    >>> import numpy as np
-    >>> ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
-    >>> search = Colouring(ring | ring.T, np.array([0, 1]))
-    >>> search.run(Budget(), lambda: None)
-    >>> search.best, search.finished
-    (3, True)
-    """
+    """Exact search (DSATUR with backtracking, starting from a clique) and tabu search."""
 
     def __init__(self, matrix: NDArray[np.bool_], clique: Ints) -> None:
         count = len(matrix)
@@ -354,18 +322,16 @@ class Colouring:
 
     @property
     def best(self) -> int:
-        """Number of colours of the best colouring."""
         return int(self._state[_clique_kernels.COLOUR_BEST])
 
     @property
     def colours(self) -> Ints:
-        """Best colouring."""
         out = np.empty_like(self._best)
         out[self._order] = self._best
         return out
 
     def set_known(self, colours: Ints) -> None:
-        """Set a colouring found elsewhere; only colourings with fewer colours are searched."""
+        """Set the best known colouring: only those with fewer colours are searched."""
         if (used := int(colours.max()) + 1) < self.best:
             self._best, self._state[_clique_kernels.COLOUR_BEST] = colours[self._order], used
 
@@ -492,7 +458,6 @@ class CliqueProgram:
         self._cover_by(part, self._z)
 
     def solve_cover(self, part: Component, budget: Budget) -> None:
-        """Search for a minimum cover by integer programming."""
         if part.open and self.complete and not budget.exhausted:
             x, bound = integer_cover(self._matrix, budget.seconds)
             if x is not None:
@@ -513,13 +478,12 @@ class CliqueProgram:
             part.found, part.upper = label, used
 
     def bound_independence(self, part: Component, budget: Budget) -> None:
-        """Improve the upper bound on the independence number."""
         if self._relax(budget):
             upper = float(self._z.sum() / (self._matrix @ self._z).min())
             part.upper = min(part.upper, math.floor(upper + ROUNDING))
 
     def solve_independence(self, part: Component, budget: Budget) -> None:
-        """Search for a largest independent set by integer programming, if the gap is small."""
+        """Search by integer programming, if the gap is small."""
         gap = part.upper - part.lower
         if (
             not 0 < gap <= max(1.0, LARGEST_GAP * part.upper)
@@ -560,9 +524,6 @@ def clique_size_bound(sizes: Ints) -> int:
     """Return a lower bound on the cover number from the largest clique size of each vertex.
 
     A clique of k vertices is the sum of 1/k over them, so there are at least sum 1 / sizes[v].
-
-    >>> clique_size_bound(np.array([3, 3, 3, 2, 2, 2]))
-    3
     """
     many = enumerate(np.bincount(sizes).tolist())
     return math.ceil(sum((Fraction(n, size) for size, n in many if n), Fraction(0)))
@@ -670,14 +631,7 @@ def _search_set(part: Component, budget: Budget, improved: Improved) -> None:
 
 
 def enlarge(part: Component, budget: Budget, improved: Improved) -> None:
-    """Search for a larger independent set by swaps, until it has ``part.upper`` vertices.
-
-    >>> star = Adjacency(np.array([0, 3, 4, 5, 6]), np.array([1, 2, 3, 0, 0, 0]))
-    >>> part = Component(np.arange(4), star, lower=1, upper=3, found=np.array([0]))
-    >>> enlarge(part, Budget(steps=1), lambda: None)
-    >>> part.lower, part.found
-    (3, array([1, 2, 3]))
-    """
+    """Search for a larger independent set by swaps, until it has ``part.upper`` vertices."""
     graph = part.graph
     inside, barred = np.zeros((2, graph.count), np.int64)
     inside[part.found] = 1

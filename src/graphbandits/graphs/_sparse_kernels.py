@@ -15,7 +15,7 @@ from graphbandits.graphs._clique_kernels import Flags, Words, bits, first
 
 @kernel()
 def joined(start: Ints, column: Ints, u: int, v: int) -> bool:
-    """Whether there is an edge between u and v, by bisection."""
+    """Return whether there is an edge between u and v, by bisection."""
     low, high = start[u], start[u + 1]
     while low < high:
         middle = (low + high) >> 1

@@ -54,10 +54,7 @@ def _solver(seconds: float) -> Iterator[float]:
 
 
 def fractional_cover(matrix: Any, seconds: float = math.inf) -> tuple[Floats, Floats] | None:
-    """Solve min sum(z), matrix z >= 1, z >= 0; return a vertex z and the duals y.
-
-    Returns None if the time limit was reached.
-    """
+    """Solve min sum(z), matrix z >= 1, z >= 0; return a vertex z and the duals y, or None."""
     from scipy.optimize import linprog  # slow to import, rarely needed
 
     rows, columns = matrix.shape

@@ -1,7 +1,4 @@
-"""Named edges: number the arms, check the edges, build the graph; and small graphs in one line.
-
-All readers use this module for errors about edges and probabilities; they supply the location.
-"""
+"""Graphs from named edges: numbers of arms, checks with the location of an error, text forms."""
 
 from __future__ import annotations
 
@@ -58,7 +55,6 @@ class EdgeBuilder:
         self._types: list[str] = []
 
     def __len__(self) -> int:
-        """Return the number of arms."""
         return len(self._index) - 1
 
     def add(
@@ -169,9 +165,6 @@ def probabilities(values: Sequence[Any], where: Where, hint: str = "", numbers: 
 
     ``hint`` ends the error message. If ``numbers`` names the source of the values, such as
     "column", they must be numbers and not texts.
-
-    >>> probabilities(["1", "0.5"], "line {}: ".format)
-    array([1. , 0.5])
     """
     result = convert_numbers(values) if numbers else parse_floats(values)
     invalid = first_invalid_probability(result)
@@ -202,7 +195,7 @@ def correction(text: str) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA, which cannot be compared."""
+    """Return whether a value is None, NaN, NaT or pandas.NA, which cannot be compared."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
@@ -210,11 +203,7 @@ def is_missing(value: Any) -> bool:
 
 
 def parse_floats(texts: Sequence[str]) -> Floats:
-    """Convert texts to floats; NaN for any text that is not a number in ASCII digits.
-
-    >>> parse_floats(["1e-1", "0_1", "x"])
-    array([0.1, nan, nan])
-    """
+    """Convert texts to floats; NaN for any text that is not a number in ASCII digits."""
     together = "".join(texts)
     try:
         if together.isascii() and "_" not in together:
@@ -234,11 +223,7 @@ def is_number(text: str) -> bool:
 
 
 def convert_numbers(values: Iterable[object]) -> Floats:
-    """Convert numbers to floats; NaN for any other value.
-
-    >>> convert_numbers([1, True, "0.5"])
-    array([ 1.,  1., nan])
-    """
+    """Convert numbers to floats; NaN for any other value."""
     return np.array(
         [float(p) if isinstance(p, Real | Decimal) else np.nan for p in values], np.float64
     )
@@ -265,15 +250,13 @@ class EdgesText:
     Parameters
     ----------
     pairs
-        Edges, separated by spaces or commas: 1-2 has both directions, 1>2 one direction, 1>2:0.5 a
-        probability; 4 is an arm without edges.
+        Edges, separated by spaces or commas.
     """
 
     pairs: str
 
     @classmethod
     def examples(cls) -> list[EdgesText]:
-        """Return the instances used by the contract tests."""
         return [cls("1-2 2-3"), cls("1>2 3>1 5"), cls("1>2:0.5 2>1:0.25 2-3:0.1 4")]
 
     def __post_init__(self) -> None:
@@ -325,24 +308,11 @@ def _read(text: str) -> tuple[int, dict[tuple[int, int], float]]:
 
 
 def edges_text(feedback: Feedback, trial: int = 0) -> str:
-    """Return the feedback of one round and trial as a text that can be read back.
+    """Return the feedback of one round and of the trial in row ``trial`` as text.
 
-    ``make_process(edges_text(feedback), feedback.arms)`` has exactly the same entries. Random
-    feedback is written as ``random(r=...)``, other feedback as ``edges(...)``.
+    Random feedback is written as ``random(r=...)``, other feedback as ``edges(...)``.
+    ``make_process(edges_text(feedback), feedback.arms)`` has exactly the same entries.
 
-    Parameters
-    ----------
-    feedback
-        Feedback of one round.
-    trial
-        Trial of the block, numbered from 0; irrelevant if all trials share the graph.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> from graphbandits.graphs import as_process
     >>> edges_text(as_process("star", arms=3).feedback), edges_text(UniformFeedback(0.25, count=4))
     ('edges(1-2 1-3)', 'random(r=0.25)')

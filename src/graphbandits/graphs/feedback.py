@@ -1,8 +1,7 @@
 """Feedback of one round: entry (i, j) of G is the probability of observing arm j by playing arm i.
 
 There are three representations with one interface: dense, sparse and uniform. The diagonal of G is
-1, because the played arm is always observed. ``gain(h)`` is the vector G h, ``observed(pi)`` is
-G'pi, ``reveal`` draws the observed arms, and ``reach`` returns the rows of the played arms.
+1, because the played arm is always observed.
 """
 
 from __future__ import annotations
@@ -69,42 +68,13 @@ class Feedback(Protocol):
         """Whether all trials have the same entries."""
 
     def gain(self, h: Floats) -> Floats:
-        """Compute G h for each trial.
-
-        Parameters
-        ----------
-        h
-            Information in the outcome of each arm, (B, K).
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-        """
+        """Return G h for each trial, (B, K), for the information h (B, K) of each arm's outcome."""
 
     def observed(self, pi: Floats) -> Floats:
-        """Compute G'pi for each trial: the probability that each arm is observed.
-
-        Parameters
-        ----------
-        pi
-            Distribution of the play, (B, K).
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-        """
+        """Return G'pi, (B, K): the probability that each arm is observed if pi is the play."""
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
-        """Draw the observed arms.
-
-        Parameters
-        ----------
-        action
-            Played arm of each trial, (B,).
-        keys
-            Seed and trials of the random draws.
-        t
-            Round, starting at 1.
+        """Draw the arms observed in round t, for the arm played in each trial, ``action`` (B,).
 
         Returns
         -------
@@ -114,17 +84,7 @@ class Feedback(Protocol):
         """
 
     def reach(self, action: Ints) -> Floats:
-        """Return the row of G of the played arm, for each trial.
-
-        Parameters
-        ----------
-        action
-            Played arm of each trial, (B,).
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-        """
+        """Return the row of G of the played arm, ``action`` (B,), for each trial: (B, K)."""
 
 
 @inherit_docstrings(Feedback)
@@ -137,13 +97,6 @@ class DenseFeedback:
     matrix
         Probabilities with ones on the diagonal: one matrix for all trials, (K, K) or (1, K, K), or
         one per trial, (B, K, K).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> graph = DenseFeedback(np.array([[1.0, 0.5], [0.0, 1.0]]))
-    >>> graph.gain(np.array([[0.1, 0.2]]))
-    array([[0.2, 0.2]])
     """
 
     matrix: Floats
@@ -200,9 +153,7 @@ class DenseFeedback:
 @inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class SparseFeedback:
-    """Feedback as a sparse matrix in CSR format, shared by all trials.
-
-    Use :meth:`from_edges` to build it from edges; it adds the self-loops.
+    """Feedback as a sparse matrix in CSR format, shared by all trials; see :meth:`from_edges`.
 
     Parameters
     ----------
@@ -212,13 +163,6 @@ class SparseFeedback:
         Observed arms of all rows; each row has its self-loop.
     weight
         Probability of each entry of ``column``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> star = SparseFeedback.from_edges(3, source=[0, 0], target=[1, 2])
-    >>> star.gain(np.array([[0.1, 0.2, 0.4]]))
-    array([[0.7, 0.2, 0.4]])
     """
 
     start: Ints
@@ -257,14 +201,12 @@ class SparseFeedback:
         weight
             Probability of each edge, or one for all edges.
 
-        Returns
-        -------
-        SparseFeedback
-
-        Raises
-        ------
-        InputError
-            If an edge is repeated with another probability.
+        Examples
+        --------
+        >>> import numpy as np
+        >>> star = SparseFeedback.from_edges(3, source=[0, 0], target=[1, 2])
+        >>> star.gain(np.array([[0.1, 0.2, 0.4]]))
+        array([[0.7, 0.2, 0.4]])
         """
         check_integer(arms, "the number of arms")
         ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
@@ -337,12 +279,6 @@ class SparseFeedback:
         return rows
 
     def to_dense(self) -> DenseFeedback:
-        """Convert to a dense matrix.
-
-        Returns
-        -------
-        DenseFeedback
-        """
         return DenseFeedback(self.reach(np.arange(self.arms)))
 
 
@@ -359,12 +295,6 @@ class UniformFeedback:
         One probability for all trials, or one per trial.
     count
         Number of arms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> UniformFeedback(0.5, count=2).gain(np.array([[0.1, 0.2]]))
-    array([[0.2 , 0.25]])
     """
 
     r: Floats
@@ -415,12 +345,7 @@ def from_edges(
 
 
 def matrices(graph: Feedback, trials: int) -> Floats:
-    """Return G as one matrix for all trials (1, K, K), or one per trial (B, K, K).
-
-    >>> matrices(UniformFeedback(0.5, 2), trials=7)
-    array([[[1. , 0.5],
-            [0.5, 1. ]]])
-    """
+    """Return G as one matrix for all trials (1, K, K), or one per trial (B, K, K)."""
     if isinstance(graph, DenseFeedback):
         return graph.matrix
     if graph.shared:
@@ -430,34 +355,10 @@ def matrices(graph: Feedback, trials: int) -> Floats:
 
 
 def subgraph(graph: Feedback, arms: Ints, trials: int = 1, rows: slice = slice(None)) -> Feedback:
-    """Return the feedback among some of the arms, in some of the trials of a block.
+    """Return the feedback among ``arms``, in increasing order: its arm i is ``arms[i]``.
 
-    The work of a sparse graph is proportional to the number of edges of these arms.
-
-    Parameters
-    ----------
-    graph
-        Feedback of all arms.
-    arms
-        Numbers of the arms, in increasing order.
-    trials
-        Number of trials of the block, B.
-    rows
-        Rows of the trials in the block; a graph that all trials share has no rows.
-
-    Returns
-    -------
-    Feedback
-        Arm i is ``arms[i]``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> path = SparseFeedback.from_edges(4, source=[0, 1, 2], target=[1, 2, 3])
-    >>> subgraph(path, np.array([0, 2, 3])).reach(np.arange(3))
-    array([[1., 0., 0.],
-           [0., 1., 1.],
-           [0., 0., 1.]])
+    ``rows`` are the rows of the trials in a block of ``trials``; a graph that all trials share has
+    no rows. The work of a sparse graph is proportional to the number of edges of these arms.
     """
     part = slice(None) if graph.shared else rows
     if isinstance(graph, UniformFeedback):
@@ -490,11 +391,6 @@ def best_in_neighbours(graph: Feedback, first: Floats, score: Floats) -> Floats:
 
     pi_j = sum_i first_i 1{j in argmax over {k: G(k, i) = 1} of score_k} / (how many there are),
     for a 0/1 graph. The in-neighbours of i are the arms that reveal it, including i.
-
-    >>> import numpy as np
-    >>> star = DenseFeedback(np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
-    >>> best_in_neighbours(star, np.array([[0.0, 1.0, 0.0]]), np.array([[0.7, 0.4, 0.9]]))
-    array([[1., 0., 0.]])
     """
     pi = np.empty_like(first)
     if isinstance(graph, SparseFeedback):
@@ -512,15 +408,12 @@ def cached_by_graph(
     graph: Feedback,
     compute: Callable[[Any], NDArray[T]],
 ) -> NDArray[T]:
-    """Return the read-only result of ``compute`` for a graph, cached if all trials share the graph.
+    """Return the read-only result of ``compute``, cached if all trials share the graph.
 
-    >>> from graphbandits.graphs import as_process
-    >>> star, calls = as_process("star", arms=3).feedback, []
-    >>> cache = WeakKeyDictionary()
-    >>> for _ in range(2):
-    ...     result = cached_by_graph(cache, star, lambda graph: calls.append(graph) or np.ones(1))
-    >>> len(calls)
-    1
+    >>> graph, cache = UniformFeedback(0.5, 2), WeakKeyDictionary()
+    >>> first, second = (cached_by_graph(cache, graph, lambda _: np.ones(1)) for _ in range(2))
+    >>> first is second
+    True
     """
     try:
         result = cache.get(graph)
@@ -588,7 +481,6 @@ def _revealed(
 
 
 def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
-    """Check that there is one valid arm per trial."""
     played = np.ascontiguousarray(action, np.int64)
     valid = played.ndim == 1 and trials in (1, len(played))
     if not valid or (played.size and not 0 <= played.min() <= played.max() < arms):
@@ -597,11 +489,7 @@ def _actions(action: Ints, arms: int, trials: int = 1) -> Ints:
 
 
 def first_invalid_probability(values: Floats) -> tuple[int, ...] | None:
-    """Return the index of the first entry outside of [0, 1], or None.
-
-    >>> first_invalid_probability(np.array([[0.0, 1.0], [np.nan, 2.0]]))
-    (1, 0)
-    """
+    """Return the index of the first entry outside of [0, 1], or None."""
     invalid = ~((values >= 0.0) & (values <= 1.0))  # NaN is invalid, too
     return tuple(np.argwhere(invalid)[0].tolist()) if invalid.any() else None
 

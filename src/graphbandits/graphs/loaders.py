@@ -53,26 +53,20 @@ def as_process(graph: GraphLike, arms: int | None = None, weight: str | None = "
         a NetworkX graph, a data frame of edges, one-round feedback, a process, or a list of fixed
         graphs with one graph per round.
     arms
-        Number of arms. None uses the number of the graph, or 5 if the graph has none.
+        Number of arms. None uses the number of the graph, or 5 if the graph has none. A graph with
+        another number of arms is an error.
     weight
-        For a NetworkX graph: the edge attribute with the probabilities; see :func:`from_networkx`.
-        None ignores all attributes: every edge has probability 1.
+        For a NetworkX graph: the edge attribute with the probabilities. None ignores all
+        attributes: every edge has probability 1.
 
     Returns
     -------
     Process
 
-    Raises
-    ------
-    InputError
-        If the graph cannot be read, or has another number of arms than ``arms``.
-
     Examples
     --------
-    >>> as_process("paper").arms
-    5
-    >>> as_process("star", arms=7).arms
-    7
+    >>> as_process("paper").arms, as_process("star", arms=7).arms
+    (5, 7)
     """
     process = make_process(graph, arms, weight)
     if arms is not None and process.arms != arms:
@@ -82,23 +76,7 @@ def as_process(graph: GraphLike, arms: int | None = None, weight: str | None = "
 
 
 def make_process(graph: GraphLike, arms: int | None, weight: str | None = "auto") -> Process:
-    """Convert a graph description to a graph process; a fixed number of arms takes precedence.
-
-    Like :func:`as_process`, but a graph with a fixed number of arms, such as a file, keeps it.
-
-    Parameters
-    ----------
-    graph
-        Anything that :func:`as_process` accepts.
-    arms
-        Number of arms of graphs that exist for any number; None for the default.
-    weight
-        For a NetworkX graph: the edge attribute with the probabilities; None to ignore all.
-
-    Returns
-    -------
-    Process
-    """
+    """As :func:`as_process`, but a graph with a fixed number of arms, such as a file, keeps it."""
     if isinstance(arms, int) and arms > MAX_ARMS:
         raise InputError(f"arms must be at most {MAX_ARMS}, not {arms}")
     is_network = hasattr(graph, "adjacency") and hasattr(graph, "is_directed")
@@ -182,7 +160,6 @@ class File:
 
     @classmethod
     def examples(cls) -> list[File]:
-        """Return the instances used by the contract tests: a small file of the package."""
         return [cls(str(Path(__file__).parent / "friends.csv"))]
 
     def __post_init__(self) -> None:
@@ -190,7 +167,6 @@ class File:
             check_bool(self.directed, "file: directed")
 
     def process(self, arms: int | None) -> Process:
-        """Read the file."""
         return load_graph(**vars(self))
 
 
@@ -203,13 +179,12 @@ def load_graph(
     probability: str | None = "auto",
     label: str | None = None,
 ) -> Fixed:
-    r"""Read a fixed graph from a file; extension and first bytes determine the format.
+    """Read a fixed graph from a file; extension and first bytes determine the format.
 
     ``.csv`` and ``.tsv`` files are tables (:func:`from_csv`), ``.npy`` files and the ``.npz`` files
     of scipy are matrices (:func:`from_npy`), ``.graphml`` files and files that start like XML are
     GraphML (:func:`from_graphml`). Any other text file is an edge list (:func:`from_edge_list`).
-    Whitespace around names is ignored. Only regular files are read. A file may be gz-compressed, up
-    to 1 GiB of decompressed data (``graphbandits._files.MOST_UNPACKED``).
+    Only regular files are read. A file may be gz-compressed, up to 1 GiB of decompressed data.
 
     Parameters
     ----------
@@ -225,26 +200,6 @@ def load_graph(
         names, None gives every edge probability 1.
     label
         Node attribute with the names of the arms (GraphML). None uses the node ids.
-
-    Returns
-    -------
-    Fixed
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as a graph, or an option does not apply to its format.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "edges.csv")
-    ...     written = path.write_text("source,target,weight\nann,bob,0.5\n")
-    ...     load_graph(path, probability=None, directed=False).feedback.reach(np.arange(2))
-    array([[1., 1.],
-           [1., 1.]])
     """
     file = GraphFile.read(path)
     options = {"directed": directed, "source": source, "target": target, "label": label}
@@ -314,7 +269,6 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
 
 
 def unpack(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Restore a value from the result of :func:`pack`."""
     if isinstance(config, dict) and "array" in config:
         return arrays[config["array"]]
     if isinstance(config, dict):
@@ -348,13 +302,7 @@ def unpack_process(config: Any, arrays: Mapping[str, NDArray[Any]]) -> Process:
 
 
 def fingerprint(process: Process) -> str | None:
-    """Return the sha256 hash of a process, including names; None for classes of plug-ins.
-
-    >>> from graphbandits.graphs import as_process
-    >>> star, path = as_process("star", 3), as_process("path", 3)
-    >>> fingerprint(star) == fingerprint(path)
-    False
-    """
+    """Return the sha256 hash of a process, including names; None for classes of plug-ins."""
     arrays: Arrays = {}
     try:
         config = pack(process, arrays)

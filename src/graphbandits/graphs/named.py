@@ -26,7 +26,7 @@ class Recipe(Protocol):
     """Protocol of named graphs: parameters from which a process is built for K arms."""
 
     def process(self, arms: int | None) -> Process:
-        """Build the graph process."""
+        """Return the graph process for K arms."""
 
 
 def build_process(recipe: Recipe, arms: int | None) -> Process:
@@ -103,7 +103,6 @@ class Star:
 
     @classmethod
     def examples(cls) -> list[Star]:
-        """Return the instances used by the contract tests."""
         return [cls(direction) for direction in ("both", "out", "in")]
 
     def __post_init__(self) -> None:
@@ -126,7 +125,6 @@ class _Consecutive:
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the instances used by the contract tests."""
         return [cls(), cls(directed=True)]
 
     def __post_init__(self) -> None:
@@ -180,7 +178,6 @@ class Cliques:
 
     @classmethod
     def examples(cls) -> list[Cliques]:
-        """Return the instances used by the contract tests."""
         return [cls(size=1), cls(size=4)]
 
     def __post_init__(self) -> None:
@@ -211,7 +208,6 @@ class Grid:
 
     @classmethod
     def examples(cls) -> list[Grid]:
-        """Return the instances used by the contract tests."""
         return [cls(columns=2), cls(columns=3)]
 
     def __post_init__(self) -> None:
@@ -267,7 +263,6 @@ class Random:
 
     @classmethod
     def examples(cls) -> list[Random]:
-        """Return the instances used by the contract tests."""
         rates = (0.0, 0.3, 1.0, (0.1, 0.9))
         drawn = cls("uniform"), cls("uniform", 0.2, 0.6, shared=True, graph_known="never")
         return [*(cls(r=r) for r in rates), *drawn]
@@ -311,7 +306,6 @@ class Revealed:
 
     @classmethod
     def examples(cls) -> list[Revealed]:
-        """Return the instances used by the contract tests."""
         return [
             cls(),
             cls(0.6, directed=True, graph_known="after"),

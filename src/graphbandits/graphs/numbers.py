@@ -1,4 +1,4 @@
-"""Domination number and fractional domination number of a directed graph."""
+"""Numbers of a graph: clique cover, independence and (fractional) domination."""
 
 from __future__ import annotations
 
@@ -64,24 +64,22 @@ class DominationProblem:
         self._by_least = np.argsort(np.diff(self.outgoing.start), kind="stable")
 
     def greedy(self, before: Ints = NO_ARMS) -> Ints:
-        """Compute a dominating set greedily, starting with the arms of ``before``."""
         chosen = np.empty(self.arms, np.int64)
         count = domination_kernels.greedy_dominating(self.arrays, before, chosen)
         return np.sort(chosen[:count])
 
     def sums(self, y: Floats, neighbours: Adjacency) -> Floats:
-        """Return the sum of y over each row."""
         return np.add.reduceat(y[neighbours.column], neighbours.start[:-1])
 
     def initial_duals(self) -> Floats:
-        """Return a feasible dual y by a fast heuristic: every arm reveals at most 1 of y."""
+        """Return a feasible y by a fast heuristic: every arm reveals at most 1 of y."""
         sizes = np.diff(self.outgoing.start)
         largest = np.maximum.reduceat(sizes[self.incoming.column], self.incoming.start[:-1])
         tries = [np.zeros(self.arms), 1.0 / largest]
         return max((self.feasible_duals(y) for y in tries), key=math.fsum)
 
     def initial_primals(self) -> Floats:
-        """Return a feasible primal z by a fast heuristic: every arm is revealed at least once."""
+        """Return a feasible z by a fast heuristic: every arm is revealed at least once."""
         z = np.zeros(self.arms)
         z[self.greedy()] = 1.0
         fewest = np.diff(self.incoming.start)  # in-neighbours share an arm equally
@@ -239,10 +237,6 @@ def independence_number(graph: Feedback) -> int:
 
     The graph must have entries 0 and 1 and be shared by all trials. If the search exceeds its step
     budget, the result is the best upper bound that was found. It does not depend on the clock.
-
-    >>> from graphbandits.graphs import as_process
-    >>> independence_number(as_process("paper").feedback)
-    2
     """
     check_deterministic(graph)
     if not graph.shared:
@@ -259,10 +253,6 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
 
     The result does not depend on the clock. A graph that all trials share gets a longer search than
     each of many graphs. Up to 40 arms both are exact, with rare exceptions.
-
-    >>> from graphbandits.graphs import DenseFeedback
-    >>> clique_cover_numbers(DenseFeedback(np.stack([np.eye(3), np.ones((3, 3))])))
-    array([3, 1])
     """
     check_deterministic(graph)
     if isinstance(graph, UniformFeedback):
@@ -273,7 +263,6 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
 
 
 def check_deterministic(graph: Feedback) -> None:
-    """Check that all entries are 0 or 1."""
     if not graph.deterministic:
         raise InputError(
             "this number is defined for graphs of entries 0 and 1; the given graph has other "
@@ -333,11 +322,6 @@ class Bracket(Generic[T]):
         Proof of one of the bounds, whose size equals the bound: the cliques of a cover (upper), the
         arms of an independent set (lower), the arms of a dominating set (upper), or the weights of
         a fractional dominating set (upper).
-
-    Examples
-    --------
-    >>> Bracket(2, 3, ((0, 1), (2,), (3,))).proved
-    False
     """
 
     lower: T
@@ -346,7 +330,6 @@ class Bracket(Generic[T]):
 
     @property
     def proved(self) -> bool:
-        """Whether the bounds are equal."""
         return self.lower == self.upper
 
 
@@ -356,11 +339,6 @@ class GraphNumbers:
 
     Both bounds satisfy independence <= clique cover and fractional domination <= domination. For
     undirected graphs they also satisfy domination <= independence.
-
-    Parameters
-    ----------
-    clique_cover, independence, domination, fractional_domination
-        Bounds on each number.
     """
 
     clique_cover: Bracket[int]
@@ -390,10 +368,6 @@ def graph_numbers(
     progress
         Called with the name of a number when its search starts. It returns the function to call
         whenever a bound improves, or None.
-
-    Returns
-    -------
-    GraphNumbers
 
     Examples
     --------
@@ -472,7 +446,7 @@ def clique_cover(
     Returns
     -------
     Bracket
-        The certificate is a tuple of cliques.
+        The certificate is a tuple of cliques; arms are numbered from 0.
 
     Examples
     --------
@@ -491,24 +465,9 @@ def independence(
 ) -> Bracket[int]:
     """Compute the independence number: the size of the largest set of arms without edges.
 
-    Arms of an independent set have no edge in either direction.
+    Arms of an independent set, the certificate, have no edge in either direction. The parameters
+    are those of :func:`clique_cover`.
 
-    Parameters
-    ----------
-    graph
-        A graph of entries 0 and 1 that is the same in all rounds and trials.
-    time_limit
-        Time limit in seconds.
-    progress
-        Called with the lower and upper bound whenever one of them improves.
-
-    Returns
-    -------
-    Bracket
-        The certificate is a tuple of arms, numbered from 0.
-
-    Examples
-    --------
     >>> independence("paper").certificate
     (0, 3)
     """
@@ -524,22 +483,8 @@ def domination(
 ) -> Bracket[int]:
     """Compute the domination number: the size of the smallest set of arms that reveals all arms.
 
-    Parameters
-    ----------
-    graph
-        A graph of entries 0 and 1 that is the same in all rounds and trials.
-    time_limit
-        Time limit in seconds.
-    progress
-        Called with the lower and upper bound whenever one of them improves.
+    The certificate is this set. The parameters are those of :func:`clique_cover`.
 
-    Returns
-    -------
-    Bracket
-        The certificate is a tuple of arms, numbered from 0.
-
-    Examples
-    --------
     >>> domination("paper").certificate
     (2,)
     """
@@ -557,29 +502,10 @@ def fractional_domination(
 ) -> Bracket[float]:
     """Compute the fractional domination number: the least sum of z >= 0 that reveals every arm.
 
-    Every arm i needs sum of z_j >= 1 over the arms j that reveal it. The lower bound is the sum of
-    a dual solution y >= 0, of which every arm reveals at most 1. Bounds that agree up to a relative
-    difference of 1e-9 are considered equal. Buccapatnam, Eryilmaz and Shroff (2014).
-
-    Parameters
-    ----------
-    graph
-        A graph of entries 0 and 1 that is the same in all rounds and trials.
-    time_limit
-        Time limit in seconds.
-    progress
-        Called with the lower and upper bound whenever one of them improves.
-
-    Returns
-    -------
-    Bracket
-        The certificate is the tuple z.
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> round(fractional_domination(as_process("ring", arms=5), time_limit=1.0).upper, 9)
-    1.666666667
+    Every arm i needs sum of z_j >= 1 over the arms j that reveal it; z is the certificate. The
+    lower bound is the sum of a dual solution y >= 0, of which every arm reveals at most 1. Bounds
+    that agree up to a relative difference of 1e-9 are considered equal. Buccapatnam, Eryilmaz and
+    Shroff (2014). The parameters are those of :func:`clique_cover`.
     """
     feedback, budget, report = _start_search(graph, time_limit, progress)
     if count := float(_uniform_number(feedback, report)):

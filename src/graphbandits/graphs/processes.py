@@ -1,8 +1,7 @@
 """Graph processes: the feedback of round t, for each trial of a block.
 
 Policies see the feedback of a round before the decision, unless ``graph_known`` of the process is
-"after" or "never". The feedback has the probability of observing each arm; which arms are observed
-is drawn after the play. In ``deterministic`` processes all probabilities are 0 or 1.
+"after" or "never". Which arms are observed is drawn after the play.
 """
 
 from __future__ import annotations
@@ -70,10 +69,6 @@ class Process(Protocol):
             Round, starting at 1.
         keys
             Seed and trials of the random draws.
-
-        Returns
-        -------
-        Feedback
         """
 
 
@@ -88,12 +83,6 @@ class Fixed:
         Feedback of every round, the same for all trials.
     names
         Names of the arms, if any: distinct texts or whole numbers, one for each arm.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Fixed(DenseFeedback(np.eye(3))).round(7, Keys(seed=0)).arms
-    3
     """
 
     feedback: Feedback
@@ -127,13 +116,6 @@ class GivenSequence:
         Feedback of rounds 1, 2, ...
     names
         Names of the arms, if any: distinct texts or whole numbers, one for each arm.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> process = GivenSequence((DenseFeedback(np.eye(2)), DenseFeedback(np.ones((2, 2)))))
-    >>> process.round(2, Keys(seed=0)).reach(np.array([0]))
-    array([[1., 1.]])
     """
 
     feedbacks: tuple[Feedback, ...]
@@ -298,13 +280,7 @@ class RandomFeedback:
 
 
 def fixed_feedback(process: Process) -> Feedback | None:
-    """Return the feedback if it is the same in all rounds; None if it may change.
-
-    >>> fixed_feedback(RandomFeedback(arms=4, r=0.5)).arms
-    4
-    >>> fixed_feedback(RandomFeedback(arms=4, r=None)) is None
-    True
-    """
+    """Return the feedback if it is the same in all rounds; None if it may change."""
     if isinstance(process, Fixed):
         return process.feedback
     rates = process.rates if isinstance(process, RandomFeedback) else ()
@@ -343,10 +319,6 @@ def restricted_process(process: Process, arms: Ints) -> Process:
 
     Its properties are those of the restricted graphs. The graphs of a random process have the
     distribution of the restricted graphs; they are other draws.
-
-    >>> import numpy as np
-    >>> restricted_process(RandomFeedback(arms=4, r=0.5), np.array([1, 3])).arms
-    2
     """
     if isinstance(process, Fixed):
         return Fixed(subgraph(process.feedback, arms))
@@ -358,7 +330,6 @@ def restricted_process(process: Process, arms: Ints) -> Process:
 
 
 def check_graph_known(value: object) -> None:
-    """Check that ``value`` is one of ``GRAPH_KNOWN``."""
     if value not in GRAPH_KNOWN:
         raise InputError(
             f"graph_known must be before, after or never, not {value!r}: "
@@ -370,9 +341,6 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
     """Check that names are distinct and not blank, one for each arm; return them as texts.
 
     Whitespace around names is removed. Whole numbers are converted to texts.
-
-    >>> check_names(range(2), 2), check_names([" ann", "bob"], 2)
-    (('0', '1'), ('ann', 'bob'))
     """
     if names is None:
         return None
@@ -422,12 +390,7 @@ MOST_EDGES = 10_000_000
 
 
 def edge_arrays(feedback: Feedback, trial: int = 0) -> tuple[Ints, Ints, Floats]:
-    """Return sources, targets and probabilities of the edges of one trial, without self-loops.
-
-    >>> from graphbandits.graphs import as_process
-    >>> [part.tolist() for part in edge_arrays(as_process("edges(1>2:0.5 3>2)").feedback)]
-    [[0, 2], [1, 1], [0.5, 1.0]]
-    """
+    """Return sources, targets and probabilities of the edges of one trial, without self-loops."""
     if isinstance(feedback, SparseFeedback):
         source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
         target, weight = feedback.column, feedback.weight
@@ -458,11 +421,6 @@ class Shape:
     the fraction of possible edges that exist, ``out_degree`` and ``in_degree`` have the number of
     other arms that each arm reveals and is revealed by. For probabilities, these are expected
     values. ``components`` is the number of weakly connected components.
-
-    >>> from graphbandits.graphs import as_process
-    >>> shape = Shape.of(as_process("star(out)", arms=4).feedback)
-    >>> shape.edges, shape.directed, shape.density, shape.out_degree.tolist(), shape.components
-    (3, True, 0.25, [3.0, 0.0, 0.0, 0.0], 1)
     """
 
     arms: int
@@ -475,7 +433,6 @@ class Shape:
 
     @classmethod
     def of(cls, feedback: Feedback, trial: int = 0) -> Shape:
-        """Compute the properties of the graph of one trial."""
         arms = feedback.arms
         pairs = arms * (arms - 1)
         if isinstance(feedback, UniformFeedback):  # without a matrix

@@ -46,12 +46,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(graph: Feedback, trials: int) -> Rows:
-    """Return the rows of a graph as lists.
-
-    >>> from graphbandits.graphs import as_process
-    >>> rows_of(as_process("star(direction=out)", 3).feedback, trials=1)[:2]
-    (array([[0, 3, 4, 5]]), array([0, 1, 2, 1, 2]))
-    """
+    """Return the rows of a graph as lists."""
     if isinstance(graph, SparseFeedback):
         return Rows(graph.start[None], graph.column, graph.weight)
     matrix = matrices(graph, trials)
@@ -81,24 +76,14 @@ def count_outcomes(graph: Feedback, trials: int = 1) -> float:
 
 
 def at_most_outcomes(graph: Feedback, trials: int, limit: float) -> bool:
-    """Whether there are at most ``limit`` outcomes; does not count them if a bound suffices.
-
-    >>> graph = UniformFeedback(0.25, count=5)
-    >>> at_most_outcomes(graph, 1, 243), at_most_outcomes(graph, 1, 242)
-    (True, False)
-    """
+    """Whether there are at most ``limit`` outcomes; does not count them if a bound suffices."""
     if isinstance(graph, DenseFeedback) and 2.0 * graph.arms * 3.0 ** (graph.arms - 1) <= limit:
         return True
     return count_outcomes(graph, trials) <= limit
 
 
 def most_outcomes(process: Process) -> float:
-    """Return the largest number of outcomes (:func:`count_outcomes`) of any graph of a process.
-
-    >>> from graphbandits.graphs import as_process
-    >>> most_outcomes(as_process("revealed-er(p=0.5)", 4))  # 4 sets of 3 arms and one of 4
-    40.0
-    """
+    """Return the largest number of outcomes (:func:`count_outcomes`) of any graph of a process."""
     arms = process.arms
     fixed = fixed_feedback(process)
     if fixed is not None:
@@ -152,14 +137,7 @@ NARROW = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class GraphInfo:
-    """Properties of a graph process that policies may use before the first round.
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> GraphInfo(as_process("paper")).independence(rounds=100)
-    200.0
-    """
+    """Properties of a graph process that policies may use before the first round."""
 
     _process: Process
     _sums: dict[int, float] = field(default_factory=dict, repr=False)
@@ -186,24 +164,7 @@ class GraphInfo:
         return most_outcomes(self._process)
 
     def among(self, arms: Ints) -> GraphInfo:
-        """Return the properties of the graphs among some of the arms.
-
-        Parameters
-        ----------
-        arms
-            Numbers of the arms, in increasing order.
-
-        Returns
-        -------
-        GraphInfo
-
-        Examples
-        --------
-        >>> from graphbandits.graphs import as_process
-        >>> star = GraphInfo(as_process("star", 5))
-        >>> star.independence_number, star.among(np.array([0, 3, 4])).independence_number
-        (4, 2)
-        """
+        """Return the properties of the graphs among some of the arms, in increasing order."""
         return GraphInfo(restricted_process(self._process, arms))
 
     def independence(self, rounds: int) -> float:
@@ -213,21 +174,6 @@ class GraphInfo:
         graph, (1 - (1-r)^K) / r for random feedback, and K for any other graph. If the search for
         an independence number exceeds its step budget, the best upper bound that was found is used.
         Alon, Cesa-Bianchi, Gentile and Mansour (2013).
-
-        Parameters
-        ----------
-        rounds
-            Number of rounds.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> from graphbandits.graphs import as_process
-        >>> GraphInfo(as_process("random(r=uniform)", 3)).independence(rounds=60)  # 1 + 1/2 + 1/3
-        110.0
         """
         if rounds not in self._sums:
             self._sums[rounds] = self._sum(rounds)
@@ -248,7 +194,6 @@ class GraphInfo:
 
 
 def _bound(feedback: Feedback) -> float:
-    """Return Q of one round."""
     if isinstance(feedback, UniformFeedback):
         return float(_uniform_bound(feedback.r, feedback.arms)[0])
     if not feedback.deterministic or not is_undirected(feedback):

@@ -1,4 +1,4 @@
-"""Matrices of probabilities: dense, scipy sparse, and adjacency matrices without self-loops."""
+"""Readers: matrices, edge lists, tables, data frames, NetworkX graphs and GraphML."""
 
 from __future__ import annotations
 
@@ -59,10 +59,6 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     names
         Names of the arms, if any: distinct texts or whole numbers, one for each arm.
 
-    Returns
-    -------
-    Fixed
-
     Examples
     --------
     >>> from_matrix([[1, 0.5], [0, 1]]).deterministic
@@ -85,26 +81,7 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     """Convert a scipy sparse matrix or array of probabilities, in any format, to a fixed graph.
 
     Entries that are zero or not stored are not edges. The diagonal is set to 1. An entry that is
-    stored twice must have the same value; probabilities are not summed.
-
-    Parameters
-    ----------
-    matrix
-        Entry (i, j) is the probability of observing arm j by playing arm i.
-    names
-        Names of the arms, if any: distinct texts or whole numbers, one for each arm.
-
-    Returns
-    -------
-    Fixed
-
-    Examples
-    --------
-    >>> from scipy.sparse import coo_array
-    >>> graph = from_sparse(coo_array(([0.5], ([0], [1])), shape=(2, 2)), names=["ann", "bob"])
-    >>> graph.feedback.reach(np.arange(2))
-    array([[1. , 0.5],
-           [0. , 1. ]])
+    stored twice must have the same value. The parameters are those of :func:`from_matrix`.
     """
     shape = matrix.shape
     if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
@@ -143,11 +120,6 @@ def adjacency(
     """Convert an adjacency matrix, whose diagonal may be zero, to a fixed graph.
 
     ``entry`` returns the start of an error message about an entry.
-
-    >>> matrix = adjacency(np.array([[0, 0.5], [0, 0]]), ("ann", "bob"), "entry {}, {}".format)
-    >>> matrix.feedback.reach(np.arange(2))
-    array([[1. , 0.5],
-           [0. , 1. ]])
     """
     invalid = first_invalid_probability(matrix)
     if invalid is not None:
@@ -178,21 +150,14 @@ EXAMINED, MAX_EXAMINED = 1000, 2**20
 
 @dataclass(frozen=True)
 class GraphFile:
-    """Path and decompressed bytes of a graph file.
-
-    >>> GraphFile(Path("edges.txt.gz"), b"ann bob").line(3), GraphFile(Path("a.CSV"), b"").ending
-    ('edges.txt.gz, line 3: ', '.csv')
-    """
+    """Path and decompressed bytes of a graph file."""
 
     path: Path
     data: bytes
 
     @classmethod
     def read(cls, path: object) -> GraphFile:
-        """Read a regular file; gz compression is detected by the first bytes.
-
-        A leading ``~`` is the home directory. A GraphFile is returned unchanged.
-        """
+        """Read a regular file, which may be gz-compressed; a GraphFile is returned unchanged."""
         if isinstance(path, GraphFile):
             return path
         if not isinstance(path, str | os.PathLike):
@@ -229,7 +194,6 @@ class GraphFile:
         return Path(self.path.name.lower().removesuffix(".gz")).suffix
 
     def line(self, number: int) -> str:
-        """Return the start of an error message about a line."""
         return f"{self.path}, line {number}: "
 
     def text(self) -> str:
@@ -269,17 +233,17 @@ def from_edge_list(
     directed: bool | None = None,
     probability: str | None = "auto",
 ) -> Fixed:
-    r"""Read a fixed graph from lines ``source target [probability]``; ``#`` starts a comment.
+    """Read a fixed graph from lines ``source target [probability]``; ``#`` starts a comment.
 
     Arms are numbered in the order of their first appearance. A line with one word is an arm without
     edges. Self-loops are added.
 
     ``#`` starts a comment at the start of a line or of a word, not within a word: ``C#`` is a
     name, but an arm ``#python`` requires a table. ``%`` and ``//`` start a comment at the start of
-    a line. A first line of column names and commas between words raise an error, because these
-    files are tables (:func:`from_csv`). So do three lines of three numbers in [0, 1], which are a
-    matrix. Two lines of two numbers are two edges. A first line that looks like the numbers of
-    nodes and edges of the file is read as an edge, with an :class:`InputWarning`.
+    a line. A first line of column names, commas between words, and three lines of three numbers in
+    [0, 1] raise an error, because these files are tables (:func:`from_csv`) or matrices. A first
+    line that looks like the numbers of nodes and edges of the file is read as an edge, with an
+    :class:`InputWarning`.
 
     Parameters
     ----------
@@ -291,25 +255,6 @@ def from_edge_list(
         ``% sym`` (KONECT, konect.cc).
     probability
         "auto" reads the third word as the probability, None ignores it.
-
-    Returns
-    -------
-    Fixed
-
-    Raises
-    ------
-    InputError
-        If the file is not an edge list; the message has the line number.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "edges.txt")
-    ...     written = path.write_text("# who sees whom\nann bob 0.5\neve\n")
-    ...     from_edge_list(path).names
-    ('ann', 'bob', 'eve')
     """
     file = GraphFile.read(path)
     if probability not in (None, "auto"):
@@ -431,18 +376,18 @@ def from_csv(
     probability: str | None = "auto",
     directed: bool | None = None,
 ) -> Fixed:
-    r"""Read a fixed graph from a CSV file: a table of edges, or an adjacency matrix.
+    """Read a fixed graph from a CSV file: a table of edges, or an adjacency matrix.
 
     The first line has the names of the columns. The played arm is in a column ``source``, ``from``,
     ``src`` or ``u``, the observed arm in ``target``, ``to``, ``dst`` or ``v``, the probability in
     ``probability``, ``p`` or ``weight``. Case is ignored. All recognized names are in ``SOURCES``,
-    ``TARGETS`` and ``PROBABILITIES`` of :mod:`~graphbandits.graphs.readers`. Other columns
-    are ignored; if there is no probability column, a column that looks like one is an error.
+    ``TARGETS`` and ``PROBABILITIES`` of this module. Other columns are ignored; if there is no
+    probability column, a column that looks like one is an error.
 
     Arms are numbered in the order of their first appearance. A row without a target is an arm
     without edges; the target ``NA`` is an arm with that name. Cells are separated by comma,
-    semicolon or tab and may be quoted; spaces around a cell are ignored. Comments (``# ...``)
-    before the first line, and Excel's ``sep=;``, are skipped.
+    semicolon or tab and may be quoted. Comments (``# ...``) before the first line, and Excel's
+    ``sep=;``, are skipped.
 
     A file without such columns is an adjacency matrix: rows of probabilities, with optional names
     in the first line and in the first column. The diagonal must be all ones or all zeros; zeros are
@@ -460,25 +405,6 @@ def from_csv(
     directed
         True if a row is one direction of an edge, False if it is both. None follows a column
         ``Type`` with the values Directed or Undirected (Gephi), or is True without this column.
-
-    Returns
-    -------
-    Fixed
-
-    Raises
-    ------
-    InputError
-        If the file is not a valid table or matrix; the message has the line number.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "edges.csv")
-    ...     written = path.write_text('from,to,weight\n"Ann, B.",Zoë,0.5\n')
-    ...     from_csv(path).names
-    ('Ann, B.', 'Zoë')
     """
     file = GraphFile.read(path)
     records = _records(file)
@@ -574,11 +500,7 @@ def _delimiter(text: str) -> str:
 
 
 def names_edges(header: Sequence[str]) -> bool:
-    """Whether a header has a usual name for the source and one for the target.
-
-    >>> names_edges(["FromNodeId", "ToNodeId"]), names_edges(["ann", "bob"])
-    (True, False)
-    """
+    """Whether a header has a usual name for the source and one for the target."""
     known = {_folded(name) for name in header}
     return not known.isdisjoint(SOURCES) and not known.isdisjoint(TARGETS)
 
@@ -608,11 +530,7 @@ def _find_columns(
     probability: str | None,
     where: str,
 ) -> Columns:
-    """Find the columns by their names; None and 'auto' select the usual names.
-
-    >>> _find_columns(["To", "From", "note", "weight"], None, None, "auto", "a.csv, line 1: ")
-    Columns(source=1, target=0, probability=3, type=None)
-    """
+    """Find the columns by their names; None and 'auto' select the usual names."""
     ends = []
     for what, name, usual in (("source", source, SOURCES), ("target", target, TARGETS)):
         index = _find(header, usual if name is None else name, where)
@@ -632,11 +550,7 @@ def _find_columns(
 
 
 def _find(header: Sequence[str], name: str | tuple[str, ...], where: str) -> int | None:
-    """Return the index of a column given by its name, or of the first of several usual names.
-
-    Returns None if no column has a usual name. Names are compared without case, unless a column
-    has exactly the given name.
-    """
+    """Return the index of a column by its name, or of the first usual name; None if absent."""
     known = header if name in header else [_folded(text) for text in header]
     names = name if isinstance(name, tuple) else (name if name in header else _folded(str(name)),)
     for text in names:
@@ -652,7 +566,6 @@ def _find(header: Sequence[str], name: str | tuple[str, ...], where: str) -> int
 
 
 def _check_options(why: str, probability: str | None, directed: bool | None) -> None:
-    """Raise an error for options that do not apply to an adjacency matrix."""
     option = "probability" if probability != "auto" else "directed"
     if probability != "auto" or directed is not None:
         raise InputError(
@@ -748,11 +661,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def is_frame(value: object) -> bool:
-    """Whether a value is a data frame; tests the class, because columns may be attributes.
-
-    >>> is_frame([[1, 0], [0, 1]])
-    False
-    """
+    """Whether a value is a data frame; tests the class, because columns may be attributes."""
     kind = type(value)
     return all(hasattr(kind, name) for name in ("columns", "__getitem__", "shape")) and any(
         hasattr(kind, name) for name in ("to_numpy", "column_names")
@@ -767,32 +676,15 @@ def from_frame(
     *,
     directed: bool | None = None,
 ) -> Fixed:
-    """Convert a data frame with one row per edge to a fixed graph.
+    """Convert a data frame (pandas, polars) or pyarrow table of edges to a fixed graph.
 
-    Columns are selected as in :func:`from_csv`. A row with a missing target is an arm without
-    edges. Arms are numbered in the order of their first appearance; their names are the values as
-    texts, without surrounding whitespace.
+    Columns are selected as in :func:`from_csv`, which describes the parameters. A row with a
+    missing target is an arm without edges. Arms are numbered in the order of their first
+    appearance; their names are the values as texts.
 
     A pandas data frame whose index equals its columns, such as the result of
     ``networkx.to_pandas_adjacency``, is an adjacency matrix. Its diagonal must be all ones or all
     zeros; zeros are replaced by ones.
-
-    Parameters
-    ----------
-    frame
-        A pandas or polars data frame or a pyarrow table.
-    source, target
-        Names of the columns with the played and the observed arm. None selects the usual names.
-    probability
-        Name of the column with the probabilities. "auto" selects the usual names, None gives every
-        edge probability 1.
-    directed
-        True if a row is one direction of an edge, False if it is both. None follows a column
-        ``Type`` with the values Directed or Undirected, or is True without this column.
-
-    Returns
-    -------
-    Fixed
 
     Examples
     --------
@@ -890,26 +782,7 @@ def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
     """Read a fixed graph from a ``.npy`` file with a K x K array of probabilities.
 
     The diagonal must be all ones or all zeros; zeros are replaced by ones. A ``.npz`` file of
-    ``scipy.sparse.save_npz`` is converted by :func:`from_sparse`.
-
-    Parameters
-    ----------
-    path
-        Path of the file, which may be gz-compressed.
-
-    Returns
-    -------
-    Fixed
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     np.save(Path(folder, "graph.npy"), [[0, 1], [0, 0]])
-    ...     from_npy(Path(folder, "graph.npy")).feedback.reach(np.arange(2))
-    array([[1., 1.],
-           [0., 1.]])
+    ``scipy.sparse.save_npz`` is converted by :func:`from_sparse`. Files may be gz-compressed.
     """
     file = GraphFile.read(path)
     stream = io.BytesIO(file.data)
@@ -970,10 +843,6 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
         has ``probability``; None gives every edge probability 1. Edges without the attribute have
         probability 1.
 
-    Returns
-    -------
-    Fixed
-
     Examples
     --------
     >>> import networkx
@@ -1014,27 +883,11 @@ def _weights(
 
 
 def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
-    """Convert a fixed graph, or the feedback of one round, to NetworkX.
+    """Convert a fixed graph, or feedback that all trials share, to a ``networkx.DiGraph``.
 
-    The result is directed, because the two directions of an edge may have different probabilities.
-    Use ``to_undirected()`` if they do not. Nodes are the names of the arms, or 0, 1, ... without
-    names. The edge attribute ``probability`` is the entry of the matrix. Self-loops, which every
-    arm has, are omitted. :func:`from_networkx` is the inverse.
-
-    Parameters
-    ----------
-    graph
-        A fixed graph, or feedback that all trials share.
-
-    Returns
-    -------
-    networkx.DiGraph
-
-    Examples
-    --------
-    >>> from graphbandits.graphs import as_process
-    >>> to_networkx(as_process("star", arms=3)).edges(data="probability")
-    OutEdgeDataView([(0, 1, 1.0), (0, 2, 1.0), (1, 0, 1.0), (2, 0, 1.0)])
+    Nodes are the names of the arms, or 0, 1, ... without names. The edge attribute ``probability``
+    is the entry of the matrix; its two directions may differ (use ``to_undirected()`` if they do
+    not). Self-loops, which every arm has, are omitted. :func:`from_networkx` is the inverse.
     """
     import networkx
 
@@ -1069,7 +922,7 @@ def from_graphml(
     probability: str | None = "auto",
     label: str | None = None,
 ) -> Fixed:
-    r"""Read a fixed graph from a GraphML file of NetworkX, Gephi, igraph or yEd.
+    """Read a fixed graph from a GraphML file of NetworkX, Gephi, igraph or yEd.
 
     Arms are the nodes in their order. The attribute ``edgedefault`` of the graph, or ``directed``
     of an edge, determines whether an edge has both directions.
@@ -1079,30 +932,9 @@ def from_graphml(
     path
         Path of the file, which may be gz-compressed.
     probability
-        Edge attribute with the probability. "auto" uses ``probability``, or ``weight`` if no edge
-        has ``probability``; None gives every edge probability 1. Edges without the attribute, and
-        without a default in its key, have probability 1.
+        Edge attribute with the probability, as in :func:`from_networkx`.
     label
         Node attribute with the names of the arms, distinct and not empty. None uses the node ids.
-
-    Returns
-    -------
-    Fixed
-
-    Raises
-    ------
-    InputError
-        If the file is not valid GraphML; the message has the line number.
-
-    Examples
-    --------
-    >>> import networkx
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     networkx.write_graphml(networkx.path_graph(["ann", "bob"]), Path(folder, "a.graphml"))
-    ...     from_graphml(Path(folder, "a.graphml")).names
-    ('ann', 'bob')
     """
     file = GraphFile.read(path)
     root = _parse_xml(file)

@@ -1,4 +1,4 @@
-"""Counts of observations, for each trial."""
+"""Kernels of policies."""
 
 from __future__ import annotations
 

@@ -135,29 +135,9 @@ class Problem:
         return found
 
     def among(self, arms: Ints) -> Problem:
-        """Return the problem restricted to some of its arms; equal arms give the same object.
+        """Return the problem restricted to ``arms``, in increasing order: its arm i is ``arms[i]``.
 
-        Parameters
-        ----------
-        arms : ndarray of int
-            Numbers of the arms, in increasing order.
-
-        Returns
-        -------
-        Problem
-            The problem whose arm i is ``arms[i]``; this problem if these are all arms.
-
-        Raises
-        ------
-        InputError
-            If the arms of the posterior cannot be selected.
-
-        Examples
-        --------
-        >>> from graphbandits.posteriors import BetaBernoulli
-        >>> problem = Problem(BetaBernoulli.of(3, a=[1.0, 2.0, 3.0]))
-        >>> problem.among(np.array([0, 2])).posterior.a
-        array([1., 3.])
+        Equal arms give the same object.
         """
         if len(arms) == self.arms:
             return self
@@ -209,17 +189,7 @@ class View:
     def current(self, state: State) -> State:
         """Return the state of the posterior at this decision: discounted, if the posterior is.
 
-        Use it in ``propose`` for all statistics of the posterior.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            A state that contains that of the posterior. It is not modified.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The state; the same object if nothing is to be discounted.
+        Use it in ``propose`` for all statistics of the posterior. ``state`` is not modified.
         """
         return at_decision(self.problem.posterior, state, self.t, self.now)
 
@@ -239,18 +209,7 @@ class View:
         return self._feedback
 
     def random(self, purpose: str) -> Stream:
-        """Return random numbers of this round.
-
-        Parameters
-        ----------
-        purpose : str
-            Name of the stream. Policies that use the same name get the same numbers.
-
-        Returns
-        -------
-        Stream
-            The random numbers of this round for ``purpose``.
-        """
+        """Return random numbers of this round; the same ``purpose`` gives the same numbers."""
         return Stream(self.keys, self.t, f"policy/{purpose}")
 
 
@@ -303,18 +262,7 @@ class Event:
         return seen.select(seen.arm == self.action[seen.trial])
 
     def random(self, purpose: str) -> Stream:
-        """Return random numbers of this round, different from those of :meth:`View.random`.
-
-        Parameters
-        ----------
-        purpose : str
-            Name of the stream.
-
-        Returns
-        -------
-        Stream
-            The random numbers of this round for ``purpose``.
-        """
+        """Return random numbers of this round, different from those of :meth:`View.random`."""
         return Stream(self.keys, self.t, f"policy-update/{purpose}")
 
 
@@ -350,7 +298,7 @@ class Policy(Protocol):
     exact: ClassVar[bool]
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        """Return the state before the first round.
+        """Return the state before the first round: named arrays of numbers, one row per trial.
 
         Parameters
         ----------
@@ -358,15 +306,10 @@ class Policy(Protocol):
             The prior and, if declared in ``needs``, the horizon and properties of the graphs.
         keys : Keys
             The trials of the block.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Named arrays of numbers, each with one row per trial.
         """
 
     def propose(self, state: State, view: View) -> Floats:
-        """Return the distribution of the play of a round, without changing the state.
+        """Return the probability of each arm in each trial, (B, K), without changing the state.
 
         Parameters
         ----------
@@ -374,51 +317,23 @@ class Policy(Protocol):
             The current state.
         view : View
             Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The probability of each arm in each trial.
         """
 
     def update(self, state: State, event: Event) -> State:
-        """Return the state after a round.
+        """Return the state after a round, with the same names, shapes and types.
 
         Parameters
         ----------
         state : dict of str to ndarray
-            The current state. The method may modify it in place.
+            The current state, which may be modified in place.
         event : Event
             The play and the observations.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The new state, with the same names, shapes and types.
         """
 
 
 def as_policy(given: object) -> Policy:
-    """Return a policy, given as text or as an object.
+    """Return a policy, given as text such as ``"ids-n(gain=joint)"`` or as an object.
 
-    Parameters
-    ----------
-    given : str or Policy
-        A text such as ``"ids-n"`` or ``"ids-n(gain=joint)"``, or a policy, which is returned
-        unchanged.
-
-    Returns
-    -------
-    Policy
-        The policy.
-
-    Raises
-    ------
-    InputError
-        If the text names no policy, or the object is not a policy.
-
-    Examples
-    --------
     >>> as_policy("ids-n")
     IDSN(gain='bound')
     """
@@ -447,12 +362,7 @@ def as_policy(given: object) -> Policy:
 
 
 def with_inner(policy: Policy) -> list[Policy]:
-    """Return a policy, and the policy that it contains, if there is one.
-
-    >>> from graphbandits.registry import text_of
-    >>> [text_of(one) for one in with_inner(as_policy("floor(policy=ts-n, mass=0.1)"))]
-    ['floor(policy=ts-n, mass=0.1)', 'ts-n']
-    """
+    """Return a policy, and the policy that it contains, if there is one."""
     inner = getattr(policy, "inner", None)
     return [policy] if inner is None else [policy, *with_inner(inner)]
 
@@ -521,10 +431,7 @@ def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:
 
 
 def check_problem(policy: Policy, problem: Problem) -> None:
-    """Check that a policy accepts the rewards, and call its optional method ``check``.
-
-    Both reject a problem before the run.
-    """
+    """Check that a policy accepts the rewards, and call its optional method ``check``."""
     if unaccepted(policy, reward_support(problem.posterior)):
         raise_unaccepted(policy, problem)
     given: Any = policy
@@ -596,10 +503,6 @@ def own_plays_only(policy: object) -> bool | None:
 
     A class that overrides ``update`` or ``learns_from`` has no mark, even if the new method copies
     the attributes of the old one.
-
-    >>> from graphbandits.policies import as_policy
-    >>> own_plays_only(as_policy("ts")), own_plays_only(as_policy("ts-n"))
-    (True, False)
     """
     cls = type(policy)
     if _has_mark(cls, "delegates"):

@@ -23,14 +23,6 @@ class Greedy(PosteriorPolicy):
 
     argmax a / (a + b); arms of equal mean have the same probability. The policy learns from all
     observations. Sutton and Barto (2018), section 2.2.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("greedy", arms=3, graph="complete", seed=1)
-    >>> agent.observe(agent.decide(), {0: 0, 1: 1, 2: 1})
-    >>> agent.decide().pi
-    {1: 0.5, 2: 0.5}
     """
 
     def propose(self, state: State, view: View) -> Floats:
@@ -43,12 +35,6 @@ class Uniform:
     """Every arm with the same probability: a baseline.
 
     pi_i = 1/K. The regret grows linearly; see Lattimore and Szepesvari, Bandit Algorithms (2020).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("uniform", arms=4, seed=1).decide().probability
-    0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
@@ -67,5 +53,4 @@ class Uniform:
         return state
 
     def learn(self, state: State, seen: Observations, problem: Problem) -> State:
-        """Do nothing: the policy does not learn."""
         return state

@@ -39,92 +39,24 @@ class PosteriorPolicy:
     incremental: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        """Return the prior, for each trial.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem, which has the prior.
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The state of the posterior.
-        """
         return problem.posterior.init(keys.trials)
 
     @selects(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
-        """Return the observations that update the posterior: all of them.
-
-        Parameters
-        ----------
-        event : Event
-            The play and the observations of a round.
-
-        Returns
-        -------
-        Observations
-            The observations used.
-        """
+        """Return the observations that update the posterior: all of them."""
         return event.observations
 
     @learns_outcomes
     def update(self, state: State, event: Event) -> State:
-        """Update the posterior by the observations of a round.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state of the posterior.
-        event : Event
-            The play and the observations of the round.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The new state.
-        """
         seen = with_time(event.problem.posterior, self.learns_from(event), event.now)
         return self.learn(state, seen, event.problem)
 
     def learn(self, state: State, seen: Observations, problem: Problem) -> State:
-        """Update the posterior by observations that need not belong to a round.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state of the posterior.
-        seen : Observations
-            The observations.
-        problem : Problem
-            The problem, which has the posterior.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The new state.
-        """
+        """Update the posterior by observations that need not belong to a round."""
         check_weights(seen, problem.posterior)
         return problem.posterior.update(state, seen)
 
     def check_state(self, state: State, problem: Problem) -> None:
-        """Check a state that was loaded from a file.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        problem : Problem
-            The problem, which has the posterior.
-
-        Raises
-        ------
-        InputError
-            If the posterior rejects the state.
-        """
         posterior: Any = problem.posterior
         # isinstance with a protocol, StateChecked, takes longer than the check itself
         if hasattr(posterior, "check_state"):
@@ -154,18 +86,7 @@ class RulePolicy(PosteriorPolicy):
     uses_information: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
-        """Check before the run that the posterior has the statistics of the rule.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-
-        Raises
-        ------
-        InputError
-            If the posterior lacks a statistic that the rule needs.
-        """
+        """Check before the run that the posterior has the statistics of the rule."""
         if self.variance:
             check_variance(problem.posterior)
 
@@ -174,20 +95,6 @@ class RulePolicy(PosteriorPolicy):
         return super().init(problem, keys)
 
     def propose(self, state: State, view: View) -> Floats:
-        """Apply the rule to the statistics of the posterior.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state of the posterior.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The probability of each arm in each trial.
-        """
         posterior, state = view.problem.posterior, view.current(state)
         if self.variance:
             beliefs, h = variance_form(posterior, state)
@@ -200,22 +107,7 @@ class RulePolicy(PosteriorPolicy):
         )
 
     def information_gain(self, state: State, h: Floats, view: View) -> Floats:
-        """Compute the information gain of each play, which the rule uses.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state of the posterior at this decision.
-        h : ndarray of shape (B, K)
-            The information of the outcome of each arm about the best arm.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The gain of playing each arm.
-        """
+        """Return the information gain of each play, (B, K); ``h`` is that of each outcome."""
         return view.graph.gain(h) if self.needs.graph == "before" else h
 
 
@@ -243,13 +135,6 @@ class GainPolicy(Bayesian):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list
-            One instance for each gain.
-        """
         return [cls(), cls(gain="joint")]
 
     def __post_init__(self) -> None:

@@ -36,13 +36,6 @@ class UCBLP(ScaledRewards, CountPolicy):
     ----------
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("ucb-lp", arms=4, graph="star", seed=1, horizon=100)
-    >>> agent.decide().pi  # the centre reveals all arms
-    {0: 1.0}
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True, horizon=True, fixed=True)
@@ -92,7 +85,6 @@ class UCBLP(ScaledRewards, CountPolicy):
             raise InputError("the array 'left' of its state has no remaining arm")
 
     def _end_phase(self, state: State, problem: Problem, trial: int) -> None:
-        """Eliminate arms at the end of a phase."""
         rounds, phase = problem.horizon, int(state["phase"][trial])
         count, total = (np.asarray(state[name][trial], np.float64) for name in ("count", "total"))
         mean, left = total / np.maximum(count, 1.0), state["left"][trial]
@@ -104,7 +96,6 @@ class UCBLP(ScaledRewards, CountPolicy):
         state["left"][trial] = left & ~(mean + width < best)
 
     def _next_phase(self, state: State, problem: Problem, trial: int) -> None:
-        """Schedule the plays of the next phase, if there is one."""
         graph, rounds, left = problem.graphs.fixed, problem.horizon, state["left"][trial]
         assert graph is not None  # by Needs(fixed=True)
         z = fractional_dominating_set(graph)[0]
@@ -123,20 +114,12 @@ class UCBLP(ScaledRewards, CountPolicy):
 
 
 def last_phase(rounds: int) -> int:
-    """Compute floor(log2(T/e)/2), which is below 0 for T < 3.
-
-    >>> last_phase(1000), last_phase(2)
-    (4, -1)
-    """
+    """Return floor(log2(T/e)/2), which is below 0 for T < 3."""
     return math.floor(math.log2(rounds / math.e) / 2.0)
 
 
 def observations(rounds: int, phase: int) -> int:
-    """Compute n(m) = ceil(2 ln(T D^2)/D^2), D = 2^-m: observations of an arm after phase m.
-
-    >>> [observations(1000, phase) for phase in range(-1, 5)]
-    [0, 14, 45, 133, 352, 698]
-    """
+    """Return n(m) = ceil(2 ln(T D^2)/D^2), D = 2^-m: observations of an arm after phase m."""
     if phase < 0:
         return 0
     square = 4.0**-phase
@@ -163,12 +146,6 @@ class EpsGreedyLP(IndexPolicy):
         Constant of the exploration rate, above 0.
     d : float
         Lower bound of the smallest gap between the best mean and another, above 0.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("eps-greedy-lp", arms=4, graph="star", seed=1).decide().pi  # eps_1 = 1
-    {0: 1.0}
     """
 
     c: float = 5.0
@@ -177,7 +154,6 @@ class EpsGreedyLP(IndexPolicy):
 
     @classmethod
     def examples(cls) -> list[EpsGreedyLP]:
-        """Instances used by the contract tests."""
         return [cls(), cls(c=0.5, d=0.7)]
 
     def __post_init__(self) -> None:

@@ -43,115 +43,30 @@ class ExponentialWeights(ScaledRewards):
     weighted: ClassVar[bool] = False
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        """Return estimated losses of zero.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The array ``loss`` of shape (B, K).
-        """
         return {"loss": np.zeros((keys.trials, problem.arms))}
 
     def step(self, state: State, problem: Problem) -> Floats:
-        """Compute the learning rate eta of each trial.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The current state.
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        ndarray of shape (B,)
-            eta, one number per trial.
-        """
+        """Return the learning rate eta of each trial, (B,)."""
         raise NotImplementedError
 
     def propose(self, state: State, view: View) -> Floats:
-        """Return the exponential weights of the estimated losses.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The current state.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The probability of each arm in each trial.
-        """
         loss = np.asarray(state["loss"], np.float64)
         pi = np.empty_like(loss)
         exponential_weights(loss, self.step(state, view.problem), pi)
         return pi
 
     def update(self, state: State, event: Event) -> State:
-        """Add the estimated losses of a round, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The current state.
-        event : Event
-            The play and the observations of the round.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-        """
         event = self.scaled_event(event)
         chance = event.graph.observed(event.pi)
         estimate_losses(state, event, chance, np.zeros(len(chance)))
         return state
 
     def scaled_event(self, event: Event) -> Event:
-        """Return the event with rewards in [0, 1], after a check that no observation has a weight.
-
-        Parameters
-        ----------
-        event : Event
-            The play and the observations of a round.
-
-        Returns
-        -------
-        Event
-            The event with scaled rewards.
-
-        Raises
-        ------
-        InputError
-            If a reward is outside the range, or a weight differs from 1.
-        """
+        """Return the event with rewards in [0, 1]; weights other than 1 are refused."""
         check_weights(event.observations, self)
         return replace(event, observations=self.scaled(event.observations, event.problem))
 
     def check_state(self, state: State, problem: Problem) -> None:
-        """Check a state that was loaded from a file.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        problem : Problem
-            The problem.
-
-        Raises
-        ------
-        InputError
-            If an estimated loss is not finite.
-        """
         check_range(state, "loss", -MAX_FLOAT, MAX_FLOAT)
 
 
@@ -162,7 +77,6 @@ def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -
 
 
 def trials_of(state: State) -> int:
-    """Return the number of trials B of a state."""
     return len(state["loss"])
 
 
@@ -184,12 +98,6 @@ class Exp3G(ExponentialWeights):
         Learning rate, above 0; 2 gamma if not given.
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("exp3-g", arms=4, graph="star", seed=1, horizon=100).decide().probability
-    0.25
     """
 
     gamma: float | None = None
@@ -198,7 +106,6 @@ class Exp3G(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3G]:
-        """Instances used by the contract tests."""
         return [cls(), cls(gamma=0.1, eta=0.3)]
 
     def __post_init__(self) -> None:
@@ -216,7 +123,6 @@ class Exp3G(ExponentialWeights):
             )  # gamma does not depend on the horizon
 
     def mixing(self, problem: Problem) -> float:
-        """Compute gamma, the probability of uniform exploration."""
         if self.gamma is not None:
             return float(self.gamma)
         independent = problem.graphs.independence_number
@@ -245,12 +151,6 @@ class Exp3IX(ExponentialWeights):
     ----------
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("exp3-ix", arms=4, graph="star", seed=1).decide().probability
-    0.25
     """
 
     def init(self, problem: Problem, keys: Keys) -> State:
@@ -288,13 +188,6 @@ class Exp3Res(ExponentialWeights):
     ----------
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> graph = "random(r=0.5, graph_known=never)"
-    >>> Agent("exp3-res", arms=4, graph=graph, seed=1).decide().probability
-    0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
@@ -336,7 +229,6 @@ class Exp3Res(ExponentialWeights):
         check_range(state, "squares", 0.0, MAX_FLOAT)
 
     def caveat(self, arms: int, horizon: int) -> str:
-        """Describe the range of the guarantee, for reports."""
         if arms < 2:
             return ""
         least = math.log(horizon) / (2 * arms - 2)
@@ -363,12 +255,6 @@ class Exp3SET(ExponentialWeights):
         Learning rate, above 0. If given, the policy needs no horizon.
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("exp3-set", arms=4, graph="star", seed=1, horizon=100).decide().probability
-    0.25
     """
 
     eta: float | None = None
@@ -376,7 +262,6 @@ class Exp3SET(ExponentialWeights):
 
     @classmethod
     def examples(cls) -> list[Exp3SET]:
-        """Instances used by the contract tests."""
         return [cls(), cls(eta=0.3)]
 
     def __post_init__(self) -> None:

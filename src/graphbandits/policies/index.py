@@ -40,11 +40,7 @@ def uniform_argmax(index: Floats) -> Floats:
 
 
 def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
-    """Compute mean + sqrt(2 ln t / count), from Auer, Cesa-Bianchi and Fischer (2002).
-
-    >>> upper_confidence(np.array([[8.0]]), np.array([[0.5]]), t=1)
-    array([[0.5]])
-    """
+    """Return mean + sqrt(2 ln t / count), from Auer, Cesa-Bianchi and Fischer (2002)."""
     bound: Floats = mean + np.sqrt(2.0 * np.log(t) / count)
     return bound
 
@@ -69,106 +65,28 @@ class CountPolicy:
     incremental: ClassVar[bool] = True
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        """Return zero counts and totals.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The arrays ``count`` and ``total`` of shape (B, K).
-        """
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
 
     @selects(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
-        """Return the observations that are counted: all of them.
-
-        Parameters
-        ----------
-        event : Event
-            The play and the observations of a round.
-
-        Returns
-        -------
-        Observations
-            The observations used.
-        """
+        """Return the observations that are counted: all of them."""
         return event.observations
 
     def scaled(self, seen: Observations, problem: Problem) -> Observations:
-        """Return observations with the rewards that are added up: unchanged.
-
-        Parameters
-        ----------
-        seen : Observations
-            Observations with the rewards of the problem.
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        Observations
-            The same observations.
-        """
+        """Return observations with the rewards that are added up: unchanged."""
         return seen
 
     def limits(self, problem: Problem) -> tuple[float, float]:
-        """Return the smallest and the largest reward that is added up.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        low, high : float
-            The limits.
-        """
+        """Return the smallest and the largest reward that is added up."""
         return reward_range(problem)
 
     @learns_outcomes
     def update(self, state: State, event: Event) -> State:
-        """Count the observations of a round, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The current state.
-        event : Event
-            The play and the observations of the round.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-        """
         return self.learn(state, self.learns_from(event), event.problem)
 
     def learn(self, state: State, seen: Observations, problem: Problem) -> State:
-        """Count observations that need not belong to a round, in place.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The current state.
-        seen : Observations
-            The observations.
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The same state.
-        """
+        """Count observations that need not belong to a round, in place."""
         seen = self.scaled(seen, problem)
         weight = check_weights(seen, self)
         count: Any = state["count"]
@@ -181,20 +99,6 @@ class CountPolicy:
         return state
 
     def check_state(self, state: State, problem: Problem) -> None:
-        """Check a state that was loaded from a file.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            The state.
-        problem : Problem
-            The problem.
-
-        Raises
-        ------
-        InputError
-            If a count or a total is impossible.
-        """
         check_range(state, "count", 0, MOST_COUNT)
         count = np.asarray(state["count"], np.float64)
         least, most = self.limits(problem)
@@ -209,54 +113,14 @@ class IndexPolicy(CountPolicy):
     """
 
     def index(self, state: State, view: View) -> Floats:
-        """Compute the index of each arm.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            Counts and totals of the observations.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The indices. Values of arms without observations are ignored.
-        """
+        """Return the index of each arm, (B, K); those of arms without observations are ignored."""
         raise NotImplementedError
 
     def propose(self, state: State, view: View) -> Floats:
-        """Play the arm of the largest index; equal arms with the same probability.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            Counts and totals of the observations.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The probability of each arm in each trial.
-        """
         return uniform_argmax(self.indices(state, view))
 
     def indices(self, state: State, view: View) -> Floats:
-        """Compute the indices, infinite for arms that were never observed.
-
-        Parameters
-        ----------
-        state : dict of str to ndarray
-            Counts and totals of the observations.
-        view : View
-            Information available before the decision.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The indices.
-        """
+        """Return the indices, infinite for arms that were never observed."""
         seen = np.asarray(state["count"], np.float64) > 0.0
         return np.where(seen, self.index(state, view), np.inf)
 

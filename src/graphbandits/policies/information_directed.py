@@ -27,12 +27,6 @@ class IDS(RulePolicy):
     ----------
     side : bool
         Whether to learn from side observations.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ids", arms=4, graph="star", seed=1).decide().probability  # ignores the graph
-    0.25
     """
 
     side: bool = False
@@ -40,7 +34,6 @@ class IDS(RulePolicy):
 
     @classmethod
     def examples(cls) -> list[IDS]:
-        """Instances used by the contract tests."""
         return [cls(), cls(side=True)]
 
     def __post_init__(self) -> None:
@@ -64,12 +57,6 @@ class IDSN(GainPolicy):
     gain : {"bound", "joint"}
         Information gain of a play: the lower bound G h, or the exact information g of all
         observations together.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ids-n", arms=4, graph="star", seed=1).decide().arm  # the centre reveals all arms
-    0
     """
 
     rule: ClassVar[Rule] = staticmethod(ids_n)
@@ -88,12 +75,6 @@ class IDSLP(GainPolicy):
     gain : {"bound", "joint"}
         Information gain of a play: the lower bound G h, or the exact information g of all
         observations together.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ids-lp", arms=4, graph="star", seed=1).decide().probability
-    1.0
     """
 
     rule: ClassVar[Rule] = staticmethod(ids_lp)
@@ -112,12 +93,6 @@ class IDSNLP(GainPolicy):
     gain : {"bound", "joint"}
         Information gain of a play: the lower bound G h, or the exact information g of all
         observations together.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("idsn-lp", arms=4, graph="star", seed=1).decide().arm
-    0
     """
 
     rule: ClassVar[Rule] = staticmethod(idsn_lp)
@@ -130,12 +105,6 @@ class VIDS(OwnOutcomePolicy, RulePolicy):
 
     P1 with the gain v: min (pi.Delta)^2 / (pi.v), v_i = sum_j alpha_j (M_ji - m_i)^2 <= h_i / 2.
     The policy learns from the arms played only. Russo and Van Roy (2018).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("v-ids", arms=4, graph="star", seed=1).decide().probability
-    0.25
     """
 
     rule: ClassVar[Rule] = staticmethod(ids_n)
@@ -149,12 +118,6 @@ class VIDSN(RulePolicy):
 
     P1 with the gain G v: min (pi.Delta)^2 / (pi.Gv). The variance form v of Russo and Van Roy
     (2018) replaces h of Liu, Buccapatnam and Shroff (2018).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("v-ids-n", arms=4, graph="star", seed=1).decide().arm  # the centre reveals all arms
-    0
     """
 
     needs: ClassVar[Needs] = Needs(graph="before")

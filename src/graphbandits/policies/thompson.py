@@ -1,4 +1,4 @@
-"""TS: Thompson sampling without the graph."""
+"""Thompson sampling."""
 
 from __future__ import annotations
 
@@ -30,15 +30,6 @@ class TS(OwnOutcomePolicy, RulePolicy):
 
     pi = alpha, computed exactly: each arm has the probability that it is best. The policy learns
     from the arms played only. Thompson (1933); Russo and Van Roy (2018).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("ts", arms=4, graph="complete", seed=1)
-    >>> agent.observe(agent.decide(), {arm: 1 for arm in range(4)})
-    >>> pi = agent.decide().pi  # learned from one of the four observations
-    >>> sorted(round(probability, 4) for probability in pi.values())
-    [0.2, 0.2, 0.2, 0.4]
     """
 
     rule: ClassVar[Rule] = staticmethod(ts_n)
@@ -53,12 +44,6 @@ class TSN(Bayesian):
     pi = alpha: each arm has the probability that it is best. The policy does not use the graph, but
     learns from every observation. Tossou, Dimitrakakis and Dubhashi (2017); Liu, Buccapatnam and
     Shroff (2018).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> round(Agent("ts-n", arms=4, graph="star", seed=1).decide().probability, 12)
-    0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never")
@@ -73,12 +58,6 @@ class TSMaxN(PosteriorPolicy):
 
     Choose i with probability alpha_i, then play argmax of E[theta_j] over the j that reveal i. pi
     is the sum over i. Tossou, Dimitrakakis and Dubhashi (2017).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ts-maxn", arms=3, graph="star", prior=[(3, 2), (1, 1), (1, 1)], seed=1).decide().pi
-    {0: 1.0}
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
@@ -96,12 +75,6 @@ class TSNSampled(PosteriorPolicy):
 
     The play has the distribution of ``ts-n``, but its probability is unknown: pi is one-hot.
     Thompson (1933).
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ts-n-sampled", arms=4, graph="star", seed=1).decide().probability is None
-    True
     """
 
     exact: ClassVar[bool] = False

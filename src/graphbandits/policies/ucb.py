@@ -1,4 +1,4 @@
-"""UCB1: upper confidence bounds without the graph."""
+"""Upper confidence bounds."""
 
 from __future__ import annotations
 
@@ -42,15 +42,6 @@ class UCB1(NoiseScaledRewards, OwnOutcomeIndexPolicy):
     noise : float, optional
         Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
         2 noise.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("ucb1", arms=2, graph="complete", seed=1)
-    >>> first = agent.decide()
-    >>> agent.observe(first, {0: 1, 1: 1})
-    >>> agent.decide().arm == 1 - first.arm  # observed, but not played yet
-    True
     """
 
     def index(self, state: State, view: View) -> Floats:
@@ -72,14 +63,6 @@ class UCBN(NoiseScaledRewards, IndexPolicy):
     noise : float, optional
         Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
         2 noise.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("ucb-n", arms=3, graph="star", seed=1)
-    >>> agent.observe(agent.decide(), {0: 1})
-    >>> sorted(agent.decide().pi.values())  # the two unobserved arms
-    [0.5, 0.5]
     """
 
     def index(self, state: State, view: View) -> Floats:
@@ -102,14 +85,6 @@ class UCBMaxN(NoiseScaledRewards, IndexPolicy):
     noise : float, optional
         Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
         2 noise.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("ucb-maxn", arms=3, graph="star", seed=1)
-    >>> agent.observe(agent.decide(), {0: 1})
-    >>> agent.decide().pi  # arms 1 and 2 are unobserved: the centre reveals them
-    {0: 1.0}
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
@@ -134,12 +109,6 @@ class UCBTuned(ScaledRewards, OwnOutcomeIndexPolicy):
     ----------
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("ucb-tuned", arms=4, seed=1).decide().probability
-    0.25
     """
 
     weighted: ClassVar[bool] = False
@@ -183,12 +152,6 @@ class MOSS(NoiseScaledRewards, OwnOutcomeIndexPolicy):
     noise : float, optional
         Sub-Gaussian constant of the rewards, in place of a range: the bonus is multiplied by
         2 noise.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("moss", arms=4, seed=1, horizon=100).decide().probability
-    0.25
     """
 
     needs: ClassVar[Needs] = Needs(graph="never", horizon=True)
@@ -212,12 +175,6 @@ class KLUCB(ScaledRewards, OwnOutcomeIndexPolicy):
     ----------
     reward_range : pair of float, optional
         Smallest and largest reward, which are scaled to 0 and 1; by default those of the posterior.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> Agent("kl-ucb", arms=4, seed=1).decide().probability
-    0.25
     """
 
     def index(self, state: State, view: View) -> Floats:
@@ -235,15 +192,6 @@ class BayesUCB(OwnOutcomePolicy):
     The index of an arm in round t is the posterior quantile of level 1 - 1/t of its mean; in round
     1 all are equal. The policy learns from the arms played only. Kaufmann, Cappé and Garivier
     (2012), with c = 0.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> agent = Agent("bayes-ucb", arms=4, graph="star", seed=1)
-    >>> decision = agent.decide()
-    >>> agent.observe(decision, {decision.arm: 0})
-    >>> round(agent.decide().probability, 4)  # one of the other three
-    0.3333
     """
 
     def propose(self, state: State, view: View) -> Floats:

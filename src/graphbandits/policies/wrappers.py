@@ -1,4 +1,4 @@
-"""Exploration floor: a policy that plays other arms with a small probability, too."""
+"""Exploration floor, restriction to eligible arms, and scaled rewards."""
 
 from __future__ import annotations
 
@@ -63,13 +63,6 @@ class ExplorationFloor:
     over : {"arms", "dominating-set"}
         Arms over which the probability is spread. A dominating set is a small set of arms from
         which every arm can be observed; the graph must be known before the decision.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> policy = "floor(policy=ids-n, mass=0.1, over=dominating-set)"
-    >>> Agent(policy, arms=3, graph="star", prior=[(1, 9), (9, 1), (1, 9)], seed=1).decide().pi
-    {0: 0.1, 1: 0.9}
     """
 
     policy: str | Policy = field(default="ids-n", metadata=ALWAYS)
@@ -82,7 +75,6 @@ class ExplorationFloor:
 
     @classmethod
     def examples(cls) -> list[ExplorationFloor]:
-        """Instances used by the contract tests."""
         return [
             cls(),
             cls("ts-n", 0.3, "dominating-set"),
@@ -126,7 +118,6 @@ class ExplorationFloor:
         return pi
 
     def exploration(self, view: View) -> Floats:
-        """Return the part of the distribution that explores."""
         if self.over == "arms":
             return np.full((1, view.problem.arms), self.mass / view.problem.arms)
         chosen = dominating_set(view.graph)
@@ -290,28 +281,11 @@ class ScaledRewards:
 
     @classmethod
     def remedy(cls) -> str:
-        """Return how to state the scale of unbounded rewards, for messages.
-
-        Returns
-        -------
-        str
-            The text form of a policy with a stated scale.
-        """
+        """Return how to state the scale of unbounded rewards, for messages."""
         return f"{name_of(cls)}(reward_range=[0, 5])"
 
     def check(self, problem: Problem) -> None:
-        """Check before the run that the stated range includes all rewards of the posterior.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-
-        Raises
-        ------
-        InputError
-            If the rewards of the posterior are bounded and a reward is outside the stated range.
-        """
+        """Check before the run that the stated range includes all rewards of the posterior."""
         rewards = reward_support(problem.posterior)
         if self.reward_range is None or not rewards.bounded:
             return
@@ -324,23 +298,7 @@ class ScaledRewards:
             )
 
     def scale(self, problem: Problem) -> tuple[float, float]:
-        """Return the numbers low and width of the scaled reward (y - low) / width.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem, which has the rewards of the posterior.
-
-        Returns
-        -------
-        low, width : float
-            The smallest reward, and the largest minus the smallest.
-
-        Raises
-        ------
-        NeedsError
-            If the rewards are not bounded and no range is stated.
-        """
+        """Return the numbers low and width of the scaled reward (y - low) / width."""
         if self.reward_range is not None:
             low, high = self.reward_range
             return low, high - low
@@ -350,25 +308,7 @@ class ScaledRewards:
         return rewards.low, rewards.high - rewards.low or 1.0
 
     def scaled(self, seen: Observations, problem: Problem) -> Observations:
-        """Return observations with scaled rewards.
-
-        Parameters
-        ----------
-        seen : Observations
-            Observations with the rewards of the problem.
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        Observations
-            The same observations with rewards in [0, 1]; unchanged for rewards 0 and 1.
-
-        Raises
-        ------
-        InputError
-            If a reward is outside the range.
-        """
+        """Return observations with rewards scaled to [0, 1]; unchanged for rewards 0 and 1."""
         if not self.scale_is_stated and reward_support(problem.posterior) == BINARY:
             return seen
         low, width = self.scale(problem)
@@ -383,18 +323,7 @@ class ScaledRewards:
         return replace(seen, reward=scaled)
 
     def limits(self, problem: Problem) -> tuple[float, float]:
-        """Return the smallest and the largest scaled reward.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        low, high : float
-            0 and 1.
-        """
+        """Return the smallest and the largest scaled reward."""
         return 0.0, 1.0
 
 

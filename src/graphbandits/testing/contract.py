@@ -72,20 +72,8 @@ def check(kind: str, name: str) -> Callable[[Callable[[Any], None]], Callable[[A
 
 
 def contract(kind: str) -> list[Check]:
-    """Return the checks of a kind of plug-in.
+    """Return the checks of a kind of plug-in, in the order in which they run.
 
-    Parameters
-    ----------
-    kind : {"policy", "graph", "posterior", "world"}
-        The kind of plug-in.
-
-    Returns
-    -------
-    list of Check
-        The checks, in the order in which they run.
-
-    Examples
-    --------
     >>> [check.name for check in contract("posterior")][:3]
     ['form', 'bayes', 'batch']
     """
@@ -126,13 +114,7 @@ class Verdict:
         return self.outcome in ("passed", "exempt")
 
     def to_dict(self) -> dict[str, str]:
-        """Return the verdict as printed by ``graphbandits check --json``.
-
-        Returns
-        -------
-        dict of str to str
-            The keys are plugin, kind, check, promise, outcome and why.
-        """
+        """Return the verdict as printed by ``graphbandits check --json``."""
         return {
             "plugin": self.plugin,
             "kind": self.check.kind,
@@ -145,15 +127,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """A check and a plug-in to run it on.
-
-    Parameters
-    ----------
-    check : Check
-        The check.
-    plugin : object
-        The plug-in.
-    """
+    """A check and a plug-in to run it on."""
 
     check: Check
     plugin: Any
@@ -168,13 +142,7 @@ class Case:
         return name_of(self.plugin) if by_arm else text_of(self.plugin)
 
     def verdict(self) -> Verdict:
-        """Run the check; any error of the plug-in is a failure.
-
-        Returns
-        -------
-        Verdict
-            The result.
-        """
+        """Run the check; any error of the plug-in is a failure."""
         failure = ""
         with warnings.catch_warnings():  # numerical warnings: only the results count
             warnings.simplefilter("ignore", RuntimeWarning)
@@ -205,13 +173,7 @@ class Case:
         return False
 
     def require(self) -> None:
-        """Run the check; raise if it fails.
-
-        Raises
-        ------
-        ContractViolation
-            If the check fails without an exemption, or an exemption is not needed.
-        """
+        """Run the check; raise :class:`ContractViolation` if the verdict is not ok."""
         verdict = self.verdict()
         if not verdict.ok:
             raise ContractViolation(f"{verdict.plugin}, {self.check.name}: {verdict.why}")
@@ -221,22 +183,8 @@ class Case:
 
 
 def cases(kind: str, *plugins: Any) -> list[Case]:
-    """Combine every check of a kind with every plug-in.
+    """Return every check of a kind with every plug-in; by default all examples of all classes.
 
-    Parameters
-    ----------
-    kind : {"policy", "graph", "posterior", "world"}
-        The kind of plug-in.
-    *plugins : object
-        The plug-ins; by default all examples of all registered classes.
-
-    Returns
-    -------
-    list of Case
-        The cases.
-
-    Examples
-    --------
     >>> from graphbandits.policies import as_policy
     >>> [str(case) for case in cases("policy", as_policy("ts-n"))][:2]
     ['ts-n-form', 'ts-n-state']

@@ -92,7 +92,6 @@ def observed(recipe: Recipe) -> None:
 def _check_product(
     recipe: Recipe, name: str, argument: str, formula: str, product: str, what: str
 ) -> None:
-    """Compare a method of the feedback with the sum over all entries."""
     for process in _processes(recipe):
         for t, keys, rows in _all_rows(process):
             given = Stream(keys, t, f"testing/{argument}").uniform(process.arms) + 0.01

@@ -402,7 +402,7 @@ def restricted_to_eligible_arms(policy: Policy) -> None:
 
 
 def _check_restricted_posterior(policy: Policy) -> None:
-    """Compare restricted proposals with those for the problem of the eligible arms."""
+    """Compare with proposals for the problem that has only the eligible arms."""
     matrix = (
         scenarios.directed_ranks() if policy.needs.deterministic else scenarios.directed_weights()
     )

@@ -1,4 +1,4 @@
-"""Statistics of a posterior by sums over grids of means and rewards, from its densities alone."""
+"""Checks of posteriors, by sums over grids of means and rewards, from the densities alone."""
 
 from __future__ import annotations
 
@@ -116,11 +116,9 @@ class ModelGrid:
 
     @property
     def theta(self) -> Floats:
-        """The means, one per cell."""
         return self.cells.middle
 
     def mean(self) -> Floats:
-        """Return the mean of each arm, (K,)."""
         found: Floats = self.mass @ self.theta
         return found
 
@@ -156,10 +154,7 @@ class ModelGrid:
         return _refined(axis, log_rows, MOVING_REWARDS, np.asarray).halved()
 
     def _few(self) -> tuple[Floats, Floats]:
-        """Return at most 400 means and their weights for each arm, to locate the rewards.
-
-        Half of them are for the tails.
-        """
+        """Return at most 400 means and their weights for each arm, half of them for the tails."""
         width = self.cells.width
         root = np.cbrt(self.mass / width) * width
         share = (self.mass + root / root.sum(axis=1, keepdims=True)).mean(axis=0) / 2.0
@@ -363,7 +358,6 @@ def _normalised(log_weight: Floats) -> Floats:
 
 
 def outside(support: Support) -> list[float]:
-    """Return numbers that are not rewards of a support."""
     numbers = [float("nan"), float("inf"), float("-inf"), -1.0, 0.5, 1.5]
     if support.listed is not None or support.bounded:
         step = (support.high - support.low) or 1.0
@@ -486,7 +480,6 @@ def beliefs(posterior: Posterior) -> None:
 def _compare_beliefs(
     found: Beliefs, expected: dict[str, Floats], trial: int, scale: float, how: str
 ) -> None:
-    """Raise ContractViolation if statistics of a trial differ from sums over a grid."""
     units = {"delta": scale, "rho": scale, "v": scale**2}
     for name, value in expected.items():
         mine = np.asarray(getattr(found, name)[trial])
@@ -843,7 +836,6 @@ def refuses_states(posterior: Posterior) -> None:
 
 
 def _refuses(call: Callable[..., object], *given: object) -> bool:
-    """Return whether a call raises an error of this package."""
     try:
         call(*given)
     except GraphBanditsError:
@@ -892,7 +884,6 @@ def _one_by_one(history: list[Observations], trial: int) -> list[tuple[Observati
 
 
 def _updated(posterior: Posterior, history: list[Observations], trial: int) -> State:
-    """Return the state of a trial after a history."""
     state = posterior.init(1)
     for one, _, _ in _one_by_one(history, trial):
         state = posterior.update(state, one)

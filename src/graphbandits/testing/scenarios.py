@@ -52,7 +52,7 @@ class Scenario:
         """Play all rounds and return the proposals of each round.
 
         ``eligible`` are the arms that may be played, of shape (horizon, arms). ``hooks`` are fields
-        of :class:`InstrumentedPolicy`. Errors include the scenario's name.
+        of :class:`InstrumentedPolicy`.
         """
         instrumented = InstrumentedPolicy(policy, **hooks)
         player = cast(Policy, instrumented)  # needs is a property, not a class variable
@@ -71,7 +71,6 @@ def scenario(name: str, graph: GraphLike, arms: int | None = None, horizon: int 
 
 
 def asymmetric_prior(arms: int) -> BetaBernoulli:
-    """Return Beta priors that all differ."""
     i = np.arange(arms, dtype=np.float64)
     return BetaBernoulli(1.0 + 0.37 * i, 2.0 - 0.83 * i / arms)
 
@@ -124,7 +123,6 @@ def degenerate_scenarios(policy: Policy) -> list[Scenario]:
 
 
 def allowed(policy: Policy, candidates: list[Scenario]) -> list[Scenario]:
-    """Return the scenarios that meet the needs of the policy."""
     return [one for one in candidates if not unmet(policy.needs, one.process, one.horizon)]
 
 
@@ -341,16 +339,7 @@ def _check_no_overflow(name: str, before: NDArray[Any], after: NDArray[Any], t: 
 
 
 class Forbidden:
-    """Placeholder of an undeclared need: any use of it raises NeedsError and is recorded.
-
-    >>> horizon = Forbidden("the horizon", "Needs(horizon=True)")
-    >>> 2 * horizon
-    Traceback (most recent call last):
-    graphbandits.errors.NeedsError: it uses the horizon: declare Needs(horizon=True)
-    >>> horizon.raise_if_used()  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    ContractViolation: it uses the horizon: declare Needs(horizon=True)
-    """
+    """Placeholder of an undeclared need: any use of it raises NeedsError and is recorded."""
 
     def __init__(self, what: str, declare: str) -> None:
         self.__dict__.update(_message=f"it uses {what}: declare {declare}", _used=False)
@@ -401,9 +390,6 @@ def deviation_bound(variance: object) -> Floats:
     Each term is within 1 of its mean, and v is the sum of their variances (Bernstein's
     inequality). Unlike a number of standard errors, the bound holds for one trial, and for
     frequencies of 0 and 1.
-
-    >>> deviation_bound(0.0).round(2), deviation_bound(1000.0).round(1)
-    (np.float64(7.14), np.float64(214.1))
     """
     bound: Floats = np.sqrt(2.0 * LEVEL * np.asarray(variance, np.float64)) + LEVEL / 3.0
     return bound

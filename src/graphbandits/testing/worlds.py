@@ -174,7 +174,6 @@ def mean_of_rewards(world: World) -> None:
 
 
 def _check_averages(off: Floats, scale: float, where: str) -> None:
-    """Check that columns have the mean 0; ``scale`` is the range of the rewards."""
     count = len(off)
     rare = RARE * scale / count  # a column of rare rewards may have none of them
     most = 6.0 * off.std(axis=0) / np.sqrt(count) + rare
@@ -295,7 +294,6 @@ def _range(world: World, rewards: Floats) -> float:
 
 
 def _all_pairs(trials: int, arms: int) -> tuple[Ints, Ints]:
-    """Return all (trial, arm) pairs of a block."""
     return np.repeat(np.arange(trials), arms), np.tile(np.arange(arms), trials)
 
 

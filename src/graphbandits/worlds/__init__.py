@@ -53,25 +53,19 @@ def as_world(
     Parameters
     ----------
     given : str, World or None
-        A text such as ``"gaussian(noise=0.5)"``, a world, which is returned unchanged, or None for
-        Bernoulli arms with uniform priors.
+        A text such as ``"gaussian(noise=0.5)"``, a world, or None for Bernoulli arms with uniform
+        priors.
     arms : int
         Number of arms K.
     prior : object, optional
-        Parameters of the prior in addition to those of the text, for all arms or by arm; see
-        :func:`prior_parameters`.
+        Parameters of the prior in addition to those of the text, for all arms or by arm.
     means : sequence of float, optional
         Fixed means of the arms.
 
     Returns
     -------
     World
-        The world.
-
-    Raises
-    ------
-    InputError
-        If the text names no world, if the object is not a world, or if parameters are invalid.
+        The world; an object is returned unchanged.
 
     Examples
     --------
@@ -115,24 +109,17 @@ def as_posterior(given: str | Posterior | None, arms: int, prior: object = None)
     Parameters
     ----------
     given : str, Posterior or None
-        A text such as ``"normal(mean=0, sd=1, noise=0.5)"``, a posterior, which is returned
-        unchanged, or None for Beta-Bernoulli arms.
+        A text such as ``"normal(mean=0, sd=1, noise=0.5)"``, a posterior, or None for
+        Beta-Bernoulli arms.
     arms : int
         Number of arms K.
     prior : object, optional
-        Parameters in addition to those of the text, for all arms or by arm; see
-        :func:`prior_parameters`.
+        Parameters in addition to those of the text, for all arms or by arm.
 
     Returns
     -------
     Posterior
-        The prior.
-
-    Raises
-    ------
-    InputError
-        If the text names no posterior, if the object is not a posterior, or if parameters are
-        invalid.
+        The prior; an object is returned unchanged.
 
     Examples
     --------
@@ -190,11 +177,7 @@ def _of_arm(value: Any, arm: int, arms: int) -> Any:
 
 
 def is_one_prior(prior: object) -> bool:
-    """Return whether a prior is for all arms, not a list by arm.
-
-    >>> is_one_prior((2, 5)), is_one_prior("2,5"), is_one_prior([(2, 5), (1, 1)])
-    (True, True, False)
-    """
+    """Return whether a prior is for all arms, not a list by arm."""
     if isinstance(prior, str | Mapping):
         return True
     return isinstance(prior, Sequence | np.ndarray) and all(map(_is_number, prior))
@@ -205,7 +188,6 @@ def _is_number(value: object) -> bool:
 
 
 def _one_prior(prior: Any, cls: type, names: list[str]) -> dict[str, Any]:
-    """Return the parameters of one prior by name."""
     if isinstance(prior, str) and "=" not in prior and names[:2] == ["a", "b"]:
         prior = beta_pair(prior)
     if isinstance(prior, str):

@@ -34,21 +34,16 @@ class World(Protocol):
         """Number of arms K."""
 
     def means(self, keys: Keys) -> Floats:
-        """Draw the mean reward of every arm for each trial.
+        """Return the mean reward of every arm for each trial, (B, K); of round 1 if they change.
 
         Parameters
         ----------
         keys : Keys
             The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means; those of round 1 if they change (:class:`Changing`).
         """
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in a round.
+        """Return the reward of each (trial, arm) pair in a round, independent of the other pairs.
 
         Parameters
         ----------
@@ -58,15 +53,8 @@ class World(Protocol):
             The trials of the block.
         t : int
             The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The reward of each pair. It does not depend on the other pairs.
+        trial, arm : ndarray of int
+            Row of the trial in the block, and the arm, for each pair.
         """
 
 
@@ -75,7 +63,9 @@ class Changing(Protocol):
     """Optional protocol of a world whose means change from round to round."""
 
     def means_at(self, theta: Floats, keys: Keys, t: int) -> Floats:
-        """Return the means in a round, from which outcomes are drawn and regret is computed.
+        """Return the means of a round, (B, K), for outcomes and regret.
+
+        They depend on the seed, the trial, the round and the arm only.
 
         Parameters
         ----------
@@ -85,11 +75,6 @@ class Changing(Protocol):
             The trials of the block.
         t : int
             The round, from 1.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means, which depend on the seed, the trial, the round and the arm only.
         """
 
 
@@ -134,28 +119,14 @@ class PriorWorld:
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         arms: int = self.prior.arms
         return arms
 
     @property
     def rewards(self) -> Support:
-        """Rewards of the world."""
         return reward_support(self.prior)
 
     def means(self, keys: Keys) -> Floats:
-        """Return the fixed means, or draw the means of each trial from the prior.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         if self.fixed is not None:
             return np.tile(self.fixed, (keys.trials, 1))
         drawn: Floats = self.prior.sample(self.prior.init(keys.trials), Stream(keys, 0, "theta"))
@@ -165,33 +136,10 @@ class PriorWorld:
 def outcome_uniforms(
     keys: Keys, t: int, trial: Ints, arm: Ints, purpose: str = "outcome"
 ) -> Floats:
-    """Draw a uniform number in (0, 1) for each (trial, arm) pair in round t.
+    """Return a uniform number in (0, 1) for each (trial, arm) pair in round t.
 
-    Parameters
-    ----------
-    keys : Keys
-        The trials of the block.
-    t : int
-        The round, from 1.
-    trial : ndarray of int
-        Row of the trial in the block, for each pair.
-    arm : ndarray of int
-        The arm, for each pair.
-    purpose : str, default="outcome"
-        Name of the stream.
-
-    Returns
-    -------
-    ndarray of float
-        The numbers. Each depends on the seed, the trial, the round and the arm only.
-
-    Examples
-    --------
-    >>> pair = np.array([1]), np.array([2])
-    >>> block = outcome_uniforms(Keys(seed=1, trials=2), 5, *pair)
-    >>> alone = outcome_uniforms(Keys(seed=1, first_trial=1), 5, np.array([0]), np.array([2]))
-    >>> bool(block == alone)
-    True
+    It depends on the seed, the trial, the round, the arm and the name ``purpose`` of the stream
+    only. See :meth:`World.outcomes`.
     """
     out = np.empty(len(arm))
     pair_uniforms(keys.key(purpose), keys.first_trial, t, trial, arm, out)

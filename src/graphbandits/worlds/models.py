@@ -1,4 +1,4 @@
-"""Bernoulli arms whose means come from a Beta prior."""
+"""Worlds of the package: distributions of rewards, with means from a prior."""
 
 from __future__ import annotations
 
@@ -71,64 +71,20 @@ class Bernoulli(PriorWorld):
             Parameters of the Beta prior.
         fixed : array_like of shape (K,), optional
             Means of the arms in every trial.
-
-        Returns
-        -------
-        Bernoulli
-            The world.
         """
         return cls(BetaBernoulli.of(arms, a, b), fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[Bernoulli]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Bernoulli
-            Two worlds.
-        """
         return [cls.of(3, a=[1.0, 2.5, 0.5], b=[3.0, 1.5, 0.75]), cls.of(2, fixed=[0.2, 0.7])]
 
     def means(self, keys: Keys) -> Floats:
-        """Draw theta of each trial by inversion, with one random number per arm.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         if self.fixed is not None:
             return super().means(keys)
         u = Stream(keys, 0, "theta").uniform(self.arms)
         return beta_quantile(self.prior.a, self.prior.b, u)
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards, 0 or 1.
-        """
         reward = np.empty(len(arm))
         bernoulli_outcomes(theta, keys.key("outcome"), keys.first_trial, t, trial, arm, reward)
         return reward
@@ -152,13 +108,6 @@ class BernoulliSwitch:
     fixed : array_like of shape (periods, K) or (K,), optional
         Means of the arms in each period, or in all of them, in every trial. If given, only the
         policies use the prior.
-
-    Examples
-    --------
-    >>> world = BernoulliSwitch.of(arms=2, changes=[3], fixed=[[0.5, 0.7], [0.9, 0.7]])
-    >>> keys = Keys(seed=1)
-    >>> [world.means_at(world.means(keys), keys, t).tolist() for t in (2, 3)]
-    [[[0.5, 0.7]], [[0.9, 0.7]]]
     """
 
     prior: BetaBernoulli
@@ -200,35 +149,11 @@ class BernoulliSwitch:
         changes: Sequence[int] = (),
         fixed: Sequence[Sequence[float]] | Sequence[float] | Floats | None = None,
     ) -> BernoulliSwitch:
-        """Create a world from parameters of the prior for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        a, b : float or sequence of float
-            Parameters of the Beta prior.
-        changes : sequence of int
-            First round of each period but the first.
-        fixed : array_like of shape (periods, K) or (K,), optional
-            Means of the arms in each period, or in all of them, in every trial.
-
-        Returns
-        -------
-        BernoulliSwitch
-            The world.
-        """
+        """Create a world from the parameters a and b of the prior, for all arms or for each arm."""
         return cls(BetaBernoulli.of(arms, a, b), changes, fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[BernoulliSwitch]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of BernoulliSwitch
-            Two worlds.
-        """
         return [
             cls.of(3, a=[1.0, 2.5, 0.5], b=[3.0, 1.5, 0.75], changes=[3, 40]),
             cls.of(2, changes=[2], fixed=[[0.2, 0.7], [0.8, 0.7]]),
@@ -236,46 +161,16 @@ class BernoulliSwitch:
 
     @property
     def arms(self) -> int:
-        """Number of arms K."""
         return self.prior.arms
 
     @property
     def rewards(self) -> Support:
-        """Rewards of the world."""
         return BINARY
 
     def means(self, keys: Keys) -> Floats:
-        """Return the means of the first period.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         return self._means_of(0, keys)
 
     def means_at(self, theta: Floats, keys: Keys, t: int) -> Floats:
-        """Return the means in a round.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means of the first period.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         period = int(np.searchsorted(self.changes, t, side="right"))
         return theta if period == 0 else self._means_of(period, keys)
 
@@ -286,26 +181,6 @@ class BernoulliSwitch:
         return _drawn(self, period, keys).copy()
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means in this round.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards, 0 or 1.
-        """
         reward = np.empty(len(arm))
         bernoulli_outcomes(theta, keys.key("outcome"), keys.first_trial, t, trial, arm, reward)
         return reward
@@ -324,23 +199,9 @@ class Beta(PriorWorld):
     """Beta distributed rewards in an interval, with means from a Beta prior.
 
     On the scale of [0, 1], theta_i ~ Beta(a_i, b_i) once per trial, and the outcome of arm i in
-    round t is Beta(n theta_i, n (1 - theta_i)) with the concentration n. The matching posterior is
-    right about the means, and learns from a random draw of 0 or 1 for each reward.
-
-    Parameters
-    ----------
-    prior : BetaInterval
-        Prior of the means, which Bayesian policies start from.
-    fixed : array_like of shape (K,), optional
-        Means of the arms in every trial. If given, only the policies use the prior.
-    concentration : float
-        Concentration n of the rewards around their mean; the variance of a reward is
-        theta (1 - theta) / (n + 1) on the scale of [0, 1].
-
-    Examples
-    --------
-    >>> Beta.of(arms=3, low=0, high=10).means(Keys(seed=1, trials=2)).shape
-    (2, 3)
+    round t is Beta(n theta_i, n (1 - theta_i)) with the concentration n; its variance is
+    theta_i (1 - theta_i) / (n + 1). The matching posterior is right about the means, and learns
+    from a random draw of 0 or 1 for each reward.
     """
 
     prior: BetaInterval
@@ -362,64 +223,18 @@ class Beta(PriorWorld):
         high: float = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> Beta:
-        """Create a world from parameters for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        a, b : float or sequence of float
-            Parameters of the Beta prior of the means.
-        concentration : float
-            Concentration of rewards around their mean.
-        low, high : float
-            Ends of the interval.
-        fixed : array_like of shape (K,), optional
-            Means of the arms in every trial.
-
-        Returns
-        -------
-        Beta
-            The world.
-        """
+        """Create a world from the prior's a and b, for all arms or for each arm, on [low, high]."""
         prior = BetaInterval.of(arms, a, b, low, high)
         return cls(prior, fixed, concentration)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[Beta]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Beta
-            Two worlds.
-        """
         return [
             cls.of(3, a=[1.0, 2.0, 4.0], b=[3.0, 2.0, 1.5]),
             cls.of(2, high=5, fixed=[1.0, 4.0]),
         ]
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards.
-        """
         low, high = self.prior.low, self.prior.high
         share = (theta[trial, arm] - low) / (high - low)
         n, inside = self.concentration, (share > 0.0) & (share < 1.0)
@@ -442,20 +257,8 @@ class Categorical(PriorWorld):
     """Rewards from a list, with probabilities from a Dirichlet prior.
 
     Once per trial, the probabilities of the values of arm i are drawn from Dirichlet(weights_i);
-    theta_i is the mean of the values.
-
-    Parameters
-    ----------
-    prior : Dirichlet
-        Prior of the probabilities, which Bayesian policies start from.
-    fixed : array_like of shape (K,), optional
-        Means of the arms in every trial. The probabilities are then those of the prior mean,
-        weighted by exp(c value) with the c that gives this mean.
-
-    Examples
-    --------
-    >>> Categorical.of(arms=3, values=(1, 2, 5)).means(Keys(seed=1, trials=2)).shape
-    (2, 3)
+    theta_i is the mean of the values. With ``fixed`` means the probabilities are those of the prior
+    mean, weighted by exp(c value) with the c that gives this mean.
     """
 
     prior: Dirichlet
@@ -469,94 +272,27 @@ class Categorical(PriorWorld):
         weights: float | Sequence[float] | Sequence[Sequence[float]] = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> Categorical:
-        """Create a world from parameters for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        values : sequence of float
-            The rewards.
-        weights : float or sequence
-            Weights of the Dirichlet prior: one number, one per value, or one list per arm.
-        fixed : array_like of shape (K,), optional
-            Means of the arms in every trial.
-
-        Returns
-        -------
-        Categorical
-            The world.
-        """
+        """Create a world; ``weights`` are one number, one per value, or one list per arm."""
         return cls(Dirichlet.of(arms, values, weights), fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[Categorical]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Categorical
-            Two worlds.
-        """
         return [
             cls.of(3, values=(0, 1, 5), weights=(4.0, 2.0, 1.0)),
             cls.of(2, values=(1, 2, 3), fixed=[1.4, 2.9]),
         ]
 
     def probabilities(self, keys: Keys) -> Floats:
-        """Draw the probability of each value for every arm and trial.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K, values)
-            The probabilities.
-        """
+        """Return the probability of each value, (B, K, values)."""
         return _probabilities(self, keys)
 
     def means(self, keys: Keys) -> Floats:
-        """Return the fixed means, or the means of the drawn probabilities.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         if self.fixed is not None:
             return super().means(keys)
         means: Floats = (self.probabilities(keys) * self.prior.values).sum(axis=2)
         return means
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards.
-        """
         share = self.probabilities(keys)[trial, arm]
         uniform = outcome_uniforms(keys, t, trial, arm)
         below = np.cumsum(share, axis=1)
@@ -567,7 +303,6 @@ class Categorical(PriorWorld):
 
 @lru_cache(maxsize=8)
 def _probabilities(world: Categorical, keys: Keys) -> Floats:
-    """Return the probabilities of a block; all of its rounds use them."""
     prior, values = world.prior, np.array(world.prior.values)
     if world.fixed is None:
         shape = (keys.trials, *prior.weights.shape)
@@ -603,18 +338,6 @@ class Gaussian(PriorWorld):
 
     theta_i ~ N(mean_i, sd_i^2) once per trial; the outcome of arm i in round t is
     N(theta_i, noise^2).
-
-    Parameters
-    ----------
-    prior : Normal
-        Prior of the means, which Bayesian policies start from.
-    fixed : array_like of shape (K,), optional
-        Means of the arms in every trial. If given, only the policies use the prior.
-
-    Examples
-    --------
-    >>> Gaussian.of(arms=3, noise=0.5).means(Keys(seed=1, trials=2)).shape
-    (2, 3)
     """
 
     prior: Normal
@@ -629,58 +352,14 @@ class Gaussian(PriorWorld):
         noise: float = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> Gaussian:
-        """Create a world from parameters for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        mean, sd : float or sequence of float
-            Mean and standard deviation of the prior.
-        noise : float
-            Standard deviation of a reward around its mean.
-        fixed : array_like of shape (K,), optional
-            Means of the arms in every trial.
-
-        Returns
-        -------
-        Gaussian
-            The world.
-        """
+        """Create a world from the mean and sd of the prior, for all arms or for each arm."""
         return cls(Normal.of(arms, mean, sd, noise), fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[Gaussian]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Gaussian
-            Two worlds.
-        """
         return [cls.of(3, mean=[0.0, 0.5, -1.0], sd=[1.0, 0.5, 2.0]), cls.of(2, fixed=[-3.0, 7.0])]
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards.
-        """
         noise = self.prior.noise
         rewards: Floats = theta[trial, arm] + noise * scipy.special.ndtri(
             outcome_uniforms(keys, t, trial, arm)
@@ -695,19 +374,7 @@ class GaussianUnknownNoise(PriorWorld):
 
     Once per trial, the variance of arm i is the inverse of a Gamma(shape_i, scale_i) draw, and
     theta_i ~ N(mean_i, variance_i / count_i). The outcome of arm i in round t is
-    N(theta_i, variance_i).
-
-    Parameters
-    ----------
-    prior : NormalInverseGamma
-        Prior of means and variances, which Bayesian policies start from.
-    fixed : array_like of shape (K,), optional
-        Means of the arms in every trial. The variances are still drawn from the prior.
-
-    Examples
-    --------
-    >>> GaussianUnknownNoise.of(arms=3).means(Keys(seed=1, trials=2)).shape
-    (2, 3)
+    N(theta_i, variance_i). With ``fixed`` means the variances are still drawn from the prior.
     """
 
     prior: NormalInverseGamma
@@ -723,66 +390,21 @@ class GaussianUnknownNoise(PriorWorld):
         scale: float | Sequence[float] = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> GaussianUnknownNoise:
-        """Create a world from parameters for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        mean, count, shape, scale : float or sequence of float
-            Parameters of the normal-inverse-gamma prior.
-        fixed : array_like of shape (K,), optional
-            Means of the arms in every trial.
-
-        Returns
-        -------
-        GaussianUnknownNoise
-            The world.
-        """
+        """Create a world from the parameters of the prior, for all arms or for each arm."""
         return cls(NormalInverseGamma.of(arms, mean, count, shape, scale), fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[GaussianUnknownNoise]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of GaussianUnknownNoise
-            Two worlds.
-        """
         return [
             cls.of(3, mean=[0.0, 0.5, -1.0], shape=3.0),
             cls.of(2, shape=3.0, fixed=[-1.0, 2.0]),
         ]
 
     def variances(self, keys: Keys) -> Floats:
-        """Draw the variance of the rewards of every arm for each trial.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The variances.
-        """
+        """Return the variance of the rewards of every arm, (B, K)."""
         return _variances(self, keys)
 
     def means(self, keys: Keys) -> Floats:
-        """Return the fixed means, or draw the means of each trial given their variances.
-
-        Parameters
-        ----------
-        keys : Keys
-            The trials of the block.
-
-        Returns
-        -------
-        ndarray of shape (B, K)
-            The means.
-        """
         if self.fixed is not None:
             return super().means(keys)
         u = np.maximum(Stream(keys, 0, "theta").uniform(self.arms), 2.0**-54)
@@ -791,26 +413,6 @@ class GaussianUnknownNoise(PriorWorld):
         return drawn
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards.
-        """
         spread = np.sqrt(self.variances(keys)[trial, arm])
         rewards: Floats = theta[trial, arm] + spread * scipy.special.ndtri(
             outcome_uniforms(keys, t, trial, arm)
@@ -820,7 +422,6 @@ class GaussianUnknownNoise(PriorWorld):
 
 @lru_cache(maxsize=8)
 def _variances(world: GaussianUnknownNoise, keys: Keys) -> Floats:
-    """Draw the variances of a block; all of its rounds use them."""
     u = np.maximum(Stream(keys, 0, "variance").uniform(world.arms), 2.0**-54)
     found: Floats = world.prior.scales / scipy.special.gammaincinv(world.prior.shapes, u)
     found.setflags(write=False)
@@ -834,18 +435,6 @@ class Poisson(PriorWorld):
 
     theta_i ~ Gamma(shape_i, rate_i) once per trial; the outcome of arm i in round t is
     Poisson(theta_i).
-
-    Parameters
-    ----------
-    prior : GammaPoisson
-        Prior of the rates, which Bayesian policies start from.
-    fixed : array_like of shape (K,), optional
-        Rates of the arms in every trial. If given, only the policies use the prior.
-
-    Examples
-    --------
-    >>> Poisson.of(arms=3, shape=2).means(Keys(seed=1, trials=2)).shape
-    (2, 3)
     """
 
     prior: GammaPoisson
@@ -859,58 +448,16 @@ class Poisson(PriorWorld):
         rate: float | Sequence[float] = 1.0,
         fixed: Sequence[float] | Floats | None = None,
     ) -> Poisson:
-        """Create a world from parameters for all arms, or for each arm.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms K.
-        shape, rate : float or sequence of float
-            Parameters of the Gamma prior; its mean is shape / rate.
-        fixed : array_like of shape (K,), optional
-            Rates of the arms in every trial.
-
-        Returns
-        -------
-        Poisson
-            The world.
-        """
+        """Create a world from shape and rate of the prior, for all arms or for each arm."""
         return cls(GammaPoisson.of(arms, shape, rate), fixed)  # type: ignore[arg-type]
 
     @classmethod
     def examples(cls) -> list[Poisson]:
-        """Instances used by the contract tests.
-
-        Returns
-        -------
-        list of Poisson
-            Two worlds.
-        """
         return [
             cls.of(3, shape=[2.0, 1.0, 5.0], rate=[1.0, 0.5, 4.0]),
             cls.of(2, fixed=[0.2, 40.0]),
         ]
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
-        """Draw rewards of (trial, arm) pairs in round t; equal for all policies.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (B, K)
-            The means.
-        keys : Keys
-            The trials of the block.
-        t : int
-            The round, from 1.
-        trial : ndarray of int
-            Row of the trial in the block, for each pair.
-        arm : ndarray of int
-            The arm, for each pair.
-
-        Returns
-        -------
-        ndarray of float
-            The rewards.
-        """
         uniform = outcome_uniforms(keys, t, trial, arm)
         return self.prior.draw_reward(theta[trial, arm], uniform)
