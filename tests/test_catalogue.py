@@ -1,4 +1,4 @@
-"""Tests of experiments/catalogue.py: new experiment files."""
+"""Tests of catalogue.py: new experiment files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/graph_description.py: verified numbers of any graph."""
+"""Tests of catalogue.py: verified numbers of any graph."""
 
 from __future__ import annotations
 

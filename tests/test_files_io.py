@@ -1,4 +1,4 @@
-"""Tests of _io.py: temporary names."""
+"""Tests of _files.py: temporary names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of _serialization.py: plug-ins as JSON and named arrays, and back."""
+"""Tests of registry.py: plug-ins as JSON and named arrays, and back."""
 
 from __future__ import annotations
 

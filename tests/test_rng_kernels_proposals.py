@@ -1,4 +1,4 @@
-"""Tests of engine/_proposal_kernels.py."""
+"""Tests of _rng_kernels.py."""
 
 from __future__ import annotations
 

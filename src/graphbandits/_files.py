@@ -1,4 +1,4 @@
-"""Atomic files, archives of arrays, and facts about processes and packages."""
+"""Atomic writes, checked npz files, and facts about processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List plug-ins and experiments, and create files from templates."""
+"""List and describe plug-ins, experiments and graphs; create files from templates."""
 
 from __future__ import annotations
 

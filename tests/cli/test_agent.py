@@ -1,4 +1,4 @@
-"""Tests of cli/agent_commands.py: live agents on the command line."""
+"""Tests of cli/agent.py: live agents on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/evaluation_commands.py and 'agent log': from a store to an estimate."""
+"""Tests of cli/agent.py and 'agent log': from a store to an estimate."""
 
 from __future__ import annotations
 

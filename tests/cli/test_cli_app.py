@@ -1,4 +1,4 @@
-"""Tests of cli/app.py: help, version, exit codes, output and interrupts."""
+"""Tests of cli/__init__.py: help, version, exit codes, output and interrupts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/app.py: invalid arguments of every command are refused in one line."""
+"""Tests of cli/__init__.py: invalid arguments of every command are refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/formatting.py: tables of sweeps, claims and published means."""
+"""Tests of cli/_common.py: tables of sweeps, claims and published means."""
 
 from __future__ import annotations
 

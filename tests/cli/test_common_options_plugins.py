@@ -1,4 +1,4 @@
-"""Tests of cli/options.py: the option ``--plugin``."""
+"""Tests of cli/_common.py: the option ``--plugin``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/inspect_commands.py: ``graphbandits inspect``."""
+"""Tests of cli/inspect.py: ``graphbandits inspect``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/inspect_commands.py: ``graphbandits graph``."""
+"""Tests of cli/inspect.py: ``graphbandits graph``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/catalogue_commands.py: ``graphbandits list``."""
+"""Tests of cli/plugins.py: ``graphbandits list``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/catalogue_commands.py: ``graphbandits list experiments``."""
+"""Tests of cli/plugins.py: ``graphbandits list experiments``."""
 
 from __future__ import annotations
 

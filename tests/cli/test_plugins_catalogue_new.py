@@ -1,4 +1,4 @@
-"""Tests of cli/catalogue_commands.py: ``graphbandits new``."""
+"""Tests of cli/plugins.py: ``graphbandits new``."""
 
 from __future__ import annotations
 

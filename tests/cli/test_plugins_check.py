@@ -1,4 +1,4 @@
-"""Tests of cli/check_commands.py: ``graphbandits check``."""
+"""Tests of cli/plugins.py: ``graphbandits check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/precompile_command.py: ``graphbandits precompile``."""
+"""Tests of cli/plugins.py: ``graphbandits precompile``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/serve_command.py: options, and refusals before anything is started."""
+"""Tests of cli/serve.py: options, and refusals before anything is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/demo_command.py: ``graphbandits demo``, from its start to its end."""
+"""Tests of cli/serve.py: ``graphbandits demo``, from its start to its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/token_commands.py: tokens of the service on the command line."""
+"""Tests of cli/serve.py: tokens of the service on the command line."""
 
 from __future__ import annotations
 

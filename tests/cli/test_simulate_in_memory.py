@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: ``graphbandits simulate``."""
+"""Tests of cli/simulate.py: ``graphbandits simulate``."""
 
 from __future__ import annotations
 

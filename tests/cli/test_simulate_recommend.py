@@ -1,4 +1,4 @@
-"""Tests of cli/recommend_command.py: ``graphbandits recommend``."""
+"""Tests of cli/simulate.py: ``graphbandits recommend``."""
 
 from __future__ import annotations
 

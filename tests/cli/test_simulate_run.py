@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: ``graphbandits run`` in its store: failures, dry runs, workers."""
+"""Tests of cli/simulate.py: ``graphbandits run`` in its store: failures, dry runs, workers."""
 
 from __future__ import annotations
 

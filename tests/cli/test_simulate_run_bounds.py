@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: the option ``--bounds``."""
+"""Tests of cli/simulate.py: the option ``--bounds``."""
 
 from __future__ import annotations
 

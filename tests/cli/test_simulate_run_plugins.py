@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: experiments and simulations with plug-ins."""
+"""Tests of cli/simulate.py: experiments and simulations with plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: ``graphbandits reproduce``."""
+"""Tests of cli/simulate.py: ``graphbandits reproduce``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/run_commands.py: ``graphbandits run`` with sweeps, claims and published means."""
+"""Tests of cli/simulate.py: ``graphbandits run`` with sweeps, claims and published means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/store_commands.py: ``graphbandits store``: export, verify and remove."""
+"""Tests of cli/study.py: ``graphbandits store``: export, verify and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of cli/store_commands.py: ``graphbandits report``."""
+"""Tests of cli/study.py: ``graphbandits report``."""
 
 from __future__ import annotations
 

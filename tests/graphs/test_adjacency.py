@@ -1,4 +1,4 @@
-"""Tests of graphs/_reductions.py: adjacency lists."""
+"""Tests of graphs/_independence.py: adjacency lists."""
 
 from __future__ import annotations
 

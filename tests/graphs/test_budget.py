@@ -1,4 +1,4 @@
-"""Tests of graphs/_reductions.py: search budgets."""
+"""Tests of graphs/_independence.py: search budgets."""
 
 from __future__ import annotations
 

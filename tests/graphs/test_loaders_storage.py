@@ -1,4 +1,4 @@
-"""Tests of graphs/_storage.py: stored processes and fingerprints."""
+"""Tests of graphs/loaders.py: stored processes and fingerprints."""
 
 from __future__ import annotations
 

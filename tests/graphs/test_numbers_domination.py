@@ -1,4 +1,4 @@
-"""Tests of graphs/_domination.py."""
+"""Tests of graphs/numbers.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of graphs/_shape.py: edges, degrees and direction of a graph."""
+"""Tests of graphs/processes.py: edges, degrees and direction of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of graphs/graph_info.py: what policies know about a graph process in advance."""
+"""Tests of graphs/properties.py: what policies know about a graph process in advance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of graphs/_outcome_space.py: number of joint outcomes."""
+"""Tests of graphs/properties.py: number of joint outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of live/explanation.py: every number of an explanation, and that it never changes.
+"""Tests of live/decision.py: every number of an explanation, and that it never changes.
 
 Graphs are directed and priors asymmetric, so that no two arms and no two directions are confused.
 """

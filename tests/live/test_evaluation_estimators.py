@@ -1,4 +1,4 @@
-"""Tests of live/_estimators.py: formulas, variances, and the finite-sample interval."""
+"""Tests of live/evaluation.py: formulas, variances, and the finite-sample interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of posteriors/_natural.py: predictions against SciPy, sums against updates."""
+"""Tests of live/evidence.py: predictions against SciPy, sums against updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of live/outcome_tables.py: outcomes without a decision, in every form of a table."""
+"""Tests of live/read_log.py: outcomes without a decision, in every form of a table."""
 
 from __future__ import annotations
 

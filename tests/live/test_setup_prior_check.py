@@ -1,4 +1,4 @@
-"""Tests of live/prior_check.py: false alarms, power, and when the check ends."""
+"""Tests of live/setup.py: false alarms, power, and when the check ends."""
 
 from __future__ import annotations
 

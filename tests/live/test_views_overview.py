@@ -1,4 +1,4 @@
-"""Tests of live/overview.py: the table and the figure of an agent."""
+"""Tests of live/views.py: the table and the figure of an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of live/trend.py: it has the numbers of the explanations, however it is read."""
+"""Tests of live/views.py: it has the numbers of the explanations, however it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of plots/frontier.py: points, hull, mixture and labels of a decision."""
+"""Tests of plots/beliefs.py: points, hull, mixture and labels of a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of plots/_graph_layout.py: positions of nodes and labels."""
+"""Tests of plots/graph.py: positions of nodes and labels."""
 
 from __future__ import annotations
 

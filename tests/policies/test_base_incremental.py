@@ -1,4 +1,4 @@
-"""Tests of policies/incremental.py: marks of policies that learn outcomes one by one."""
+"""Tests of policies/base.py: marks of policies that learn outcomes one by one."""
 
 from __future__ import annotations
 

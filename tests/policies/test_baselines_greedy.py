@@ -1,4 +1,4 @@
-"""Tests of policies/greedy.py."""
+"""Tests of policies/baselines.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/eps_greedy_lp.py: exploration by the dominating set."""
+"""Tests of policies/dominating_set.py: exploration by the dominating set."""
 
 from __future__ import annotations
 

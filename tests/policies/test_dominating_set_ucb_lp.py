@@ -1,4 +1,4 @@
-"""Tests of policies/ucb_lp.py: phases, dropped arms and memory."""
+"""Tests of policies/dominating_set.py: phases, dropped arms and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/_kl_kernels.py."""
+"""Tests of policies/_policy_kernels.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/ts_maxn.py, compared with hand calculations."""
+"""Tests of policies/thompson.py, compared with hand calculations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/ts_n_sampled.py: each arm is played with the probability that it is best."""
+"""Tests of policies/thompson.py: each arm is played with the probability that it is best."""
 
 from __future__ import annotations
 

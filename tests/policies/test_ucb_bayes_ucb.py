@@ -1,4 +1,4 @@
-"""Tests of policies/bayes_ucb.py: quantiles and ties."""
+"""Tests of policies/ucb.py: quantiles and ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/ucb_maxn.py, compared with hand calculations."""
+"""Tests of policies/ucb.py, compared with hand calculations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/floor.py: the mixture, what it declares, and what it learns."""
+"""Tests of policies/wrappers.py: the mixture, what it declares, and what it learns."""
 
 from __future__ import annotations
 

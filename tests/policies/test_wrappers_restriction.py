@@ -1,4 +1,4 @@
-"""Tests of policies/restriction.py: a policy on the eligible arms plays as in the sub-problem."""
+"""Tests of policies/wrappers.py: a policy on the eligible arms plays as in the sub-problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of policies/scaled_rewards.py: rewards of any bounded interval, or of known noise."""
+"""Tests of policies/wrappers.py: rewards of any bounded interval, or of known noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of posteriors/support.py: sets of rewards as sets."""
+"""Tests of posteriors/base.py: sets of rewards as sets."""
 
 from __future__ import annotations
 

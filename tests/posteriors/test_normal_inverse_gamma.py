@@ -1,4 +1,4 @@
-"""Tests of posteriors/normal_inverse_gamma.py."""
+"""Tests of posteriors/normal.py."""
 
 from __future__ import annotations
 

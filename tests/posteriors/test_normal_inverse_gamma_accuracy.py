@@ -1,4 +1,4 @@
-"""Tests of posteriors/normal_inverse_gamma.py: accuracy on stored posteriors."""
+"""Tests of posteriors/normal.py: accuracy on stored posteriors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of posteriors/_group_kernels.py: arms with equal posteriors are computed once."""
+"""Tests of posteriors/_pair_kernels.py: arms with equal posteriors are computed once."""
 
 from __future__ import annotations
 

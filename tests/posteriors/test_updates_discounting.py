@@ -1,4 +1,4 @@
-"""Tests of posteriors/discounting.py: old observations count less, in all conjugate families."""
+"""Tests of posteriors/updates.py: old observations count less, in all conjugate families."""
 
 from __future__ import annotations
 

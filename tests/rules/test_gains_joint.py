@@ -1,4 +1,4 @@
-"""Tests of gains/joint.py: the joint gain compared with exact rationals and theorems."""
+"""Tests of rules/gains.py: the joint gain compared with exact rationals and theorems."""
 
 from __future__ import annotations
 

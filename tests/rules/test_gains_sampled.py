@@ -1,4 +1,4 @@
-"""Tests of gains/sampled.py: the estimate and its standard error."""
+"""Tests of rules/gains.py: the estimate and its standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of service/tokens.py: tokens in a store."""
+"""Tests of service/access.py: tokens in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of service/answers.py: errors as JSON, bodies, and threads of requests."""
+"""Tests of service/routes.py: errors as JSON, bodies, and threads of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of service/metrics.py: counts in the text format of Prometheus."""
+"""Tests of service/routes.py: counts in the text format of Prometheus."""
 
 from __future__ import annotations
 

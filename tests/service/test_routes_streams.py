@@ -1,4 +1,4 @@
-"""Tests of service/streams.py: each entry is sent once, in order, until the client may not read."""
+"""Tests of service/routes.py: each entry is sent once, in order, until the client may not read."""
 
 from __future__ import annotations
 

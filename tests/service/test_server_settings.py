@@ -1,4 +1,4 @@
-"""Tests of service/settings.py: settings reach the worker processes unchanged."""
+"""Tests of service/server.py: settings reach the worker processes unchanged."""
 
 from __future__ import annotations
 

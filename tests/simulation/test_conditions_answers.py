@@ -1,4 +1,4 @@
-"""Tests of engine/answers.py: delayed and missing answers in simulations."""
+"""Tests of simulation/conditions.py: delayed and missing answers in simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of engine/eligible.py: eligible arms in simulations, their records and their identity."""
+"""Tests of simulation/conditions.py: eligible arms, their records and identity."""
 
 from __future__ import annotations
 

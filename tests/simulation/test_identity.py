@@ -1,4 +1,4 @@
-"""Tests of engine/identity.py: the name of a series depends on all that determines numbers."""
+"""Tests of simulation/identity.py: the name of a series depends on all that determines numbers."""
 
 from __future__ import annotations
 

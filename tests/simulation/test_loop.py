@@ -1,4 +1,4 @@
-"""Tests of engine/loop.py: regret, observations, outcomes, and errors of plug-ins."""
+"""Tests of simulation/loop.py: regret, observations, outcomes, and errors of plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of engine/loop.py: monitors of a simulation."""
+"""Tests of simulation/loop.py: monitors of a simulation."""
 
 from __future__ import annotations
 

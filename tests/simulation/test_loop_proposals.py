@@ -1,4 +1,4 @@
-"""Tests of engine/loop.py: proposals that are did not propose a distributions are refused."""
+"""Tests of simulation/loop.py: proposals that are did not propose a distributions are refused."""
 
 from __future__ import annotations
 

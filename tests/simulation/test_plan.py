@@ -1,4 +1,4 @@
-"""Tests of engine/plan.py: limits of a plan, its world and its posterior."""
+"""Tests of simulation/plan.py: limits of a plan, its world and its posterior."""
 
 from __future__ import annotations
 

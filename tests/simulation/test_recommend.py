@@ -1,4 +1,4 @@
-"""Tests of experiments/recommend.py: the comparison of policies, its numbers and its choice."""
+"""Tests of simulation/recommend.py: the comparison of policies, its numbers and its choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of results/combine.py: results that can or cannot be combined."""
+"""Tests of simulation/results.py: results that can or cannot be combined."""
 
 from __future__ import annotations
 

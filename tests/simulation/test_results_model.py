@@ -1,4 +1,4 @@
-"""Tests of results/model.py: statistics, intervals, quantiles and bands."""
+"""Tests of simulation/results.py: statistics, intervals, quantiles and bands."""
 
 from __future__ import annotations
 

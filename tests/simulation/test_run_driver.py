@@ -1,4 +1,4 @@
-"""Tests of store/driver.py: arguments of ``simulate``, later trials, and sizes of shards."""
+"""Tests of simulation/run.py: arguments of ``simulate``, later trials, and sizes of shards."""
 
 from __future__ import annotations
 

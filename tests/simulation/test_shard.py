@@ -1,4 +1,4 @@
-"""Tests of engine/shard.py: recorded rounds."""
+"""Tests of simulation/shard.py: recorded rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of engine/shard.py: plays by the rank of an arm in its trial."""
+"""Tests of simulation/shard.py: plays by the rank of an arm in its trial."""
 
 from __future__ import annotations
 

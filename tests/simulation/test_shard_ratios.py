@@ -1,4 +1,4 @@
-"""Tests of engine/shard.py: information ratios recorded by a simulation."""
+"""Tests of simulation/shard.py: information ratios recorded by a simulation."""
 
 from __future__ import annotations
 

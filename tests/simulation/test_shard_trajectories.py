@@ -1,4 +1,4 @@
-"""Tests of engine/trajectories.py: recorded actions and observations."""
+"""Tests of simulation/shard.py: recorded actions and observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of results/differences.py: simultaneous intervals."""
+"""Tests of simulation/statistics.py: simultaneous intervals."""
 
 from __future__ import annotations
 

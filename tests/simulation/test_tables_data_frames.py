@@ -1,4 +1,4 @@
-"""Tests of results/data_frames.py: columns and rows of the tables."""
+"""Tests of simulation/tables.py: columns and rows of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of results/trajectory_tables.py: tables of recorded trajectories."""
+"""Tests of simulation/tables.py: tables of recorded trajectories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of results/published.py: claims and published regrets on small results."""
+"""Tests of study/claims.py: claims and published regrets on small results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of store/directory.py: writing, reading and combining shards."""
+"""Tests of study/directory.py: writing, reading and combining shards."""
 
 from __future__ import annotations
 

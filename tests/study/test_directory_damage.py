@@ -1,4 +1,4 @@
-"""Tests of store/directory.py: damaged and foreign files are detected."""
+"""Tests of study/directory.py: damaged and foreign files are detected."""
 
 from __future__ import annotations
 

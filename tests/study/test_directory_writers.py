@@ -1,4 +1,4 @@
-"""Tests of store/directory.py: full disks, kills and several writers."""
+"""Tests of study/directory.py: full disks, kills and several writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/experiment.py: valid and invalid experiment files."""
+"""Tests of study/experiment.py: valid and invalid experiment files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/experiment.py: graphs of experiment files."""
+"""Tests of study/experiment.py: graphs of experiment files."""
 
 from __future__ import annotations
 

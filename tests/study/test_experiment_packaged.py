@@ -1,4 +1,4 @@
-"""Tests of experiments/experiment.py: the packaged experiments."""
+"""Tests of study/experiment.py: the packaged experiments."""
 
 from __future__ import annotations
 

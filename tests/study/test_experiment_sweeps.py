@@ -1,4 +1,4 @@
-"""Tests of experiments/experiment.py: sweeps, placeholders and claims."""
+"""Tests of study/experiment.py: sweeps, placeholders and claims."""
 
 from __future__ import annotations
 

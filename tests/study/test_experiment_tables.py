@@ -1,4 +1,4 @@
-"""Tests of experiments/tables.py: points, keys and names of files of a sweep."""
+"""Tests of study/experiment.py: points, keys and names of files of a sweep."""
 
 from __future__ import annotations
 

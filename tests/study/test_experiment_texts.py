@@ -1,4 +1,4 @@
-"""Tests of experiments/_texts.py: parts of file names."""
+"""Tests of study/experiment.py: parts of file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/export.py: tables of all cells of a study in every format."""
+"""Tests of study/export.py: tables of all cells of a study in every format."""
 
 from __future__ import annotations
 

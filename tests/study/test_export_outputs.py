@@ -1,4 +1,4 @@
-"""Tests of experiments/outputs.py: the report of any store."""
+"""Tests of study/export.py: the report of any store."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
     assert isinstance(entry, SimulationEntry)
     assert entry.bounds
     monkeypatch.setattr("graphbandits.study.export.MAX_DISTINCT_PRIORS", 4)
-    monkeypatch.setattr(theory.simulation_bounds, "entropy_of", refuse)
+    monkeypatch.setattr(theory.bounds, "entropy_of", refuse)
     (entry,) = entries(tmp_path)
     assert isinstance(entry, SimulationEntry)
     assert entry.bounds == ()

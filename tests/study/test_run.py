@@ -1,4 +1,4 @@
-"""Tests of experiments/run.py: experiments from Python."""
+"""Tests of study/run.py: experiments from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/experiment_audit.py and of its command, ``graphbandits audit``."""
+"""Tests of study/run.py and of its command, ``graphbandits audit``."""
 
 from __future__ import annotations
 

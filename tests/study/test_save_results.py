@@ -1,4 +1,4 @@
-"""Tests of save_results in experiments/run.py: results in memory become a study, bit for bit."""
+"""Tests of save_results in study/run.py: results in memory become a study, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/study.py: reading a study, its progress and its damage."""
+"""Tests of study/study.py: reading a study, its progress and its damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of experiments/study.py: trajectories in a store."""
+"""Tests of study/study.py: trajectories in a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of testing/posterior_checks.py: valid posteriors of every form pass."""
+"""Tests of testing/posteriors.py: valid posteriors of every form pass."""
 
 from __future__ import annotations
 

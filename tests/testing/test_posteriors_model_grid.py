@@ -1,4 +1,4 @@
-"""Tests of testing/_model_grid.py: sums over grids agree with closed forms."""
+"""Tests of testing/posteriors.py: sums over grids agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of testing/world_checks.py: valid worlds of every form pass."""
+"""Tests of testing/worlds.py: valid worlds of every form pass."""
 
 from __future__ import annotations
 

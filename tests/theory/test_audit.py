@@ -1,4 +1,4 @@
-"""Tests of theory/auditor.py.
+"""Tests of theory/audit.py.
 
 The paper's statements hold in every round, and violations are detected.
 """

@@ -1,4 +1,4 @@
-"""Tests of theory/ratio_limits.py.
+"""Tests of theory/bounds.py.
 
 Clique cover numbers and rates of graph processes, summed over rounds.
 """

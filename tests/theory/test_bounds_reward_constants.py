@@ -1,4 +1,4 @@
-"""Tests of theory/reward_constants.py: the factor of the bounds."""
+"""Tests of theory/bounds.py: the factor of the bounds."""
 
 from __future__ import annotations
 

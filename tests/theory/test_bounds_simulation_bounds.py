@@ -1,4 +1,4 @@
-"""Tests of theory/simulation_bounds.py.
+"""Tests of theory/bounds.py.
 
 Entropy, bounds of plans, and verdicts against simulated regret.
 """

@@ -1,4 +1,4 @@
-"""Tests of worlds/bernoulli.py: fixed means, means drawn from the prior, and outcomes."""
+"""Tests of worlds/models.py: fixed means, means drawn from the prior, and outcomes."""
 
 from __future__ import annotations
 

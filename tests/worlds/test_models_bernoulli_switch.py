@@ -1,4 +1,4 @@
-"""Tests of worlds/bernoulli_switch.py, and of regret and outcomes when means change."""
+"""Tests of worlds/models.py, and of regret and outcomes when means change."""
 
 from __future__ import annotations
 

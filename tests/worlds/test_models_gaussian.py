@@ -1,4 +1,4 @@
-"""Tests of worlds/gaussian.py: rewards of a known mean and a known noise."""
+"""Tests of worlds/models.py: rewards of a known mean and a known noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of worlds/loaders.py: worlds and posteriors from texts, parameters by arm and objects."""
+"""Tests of worlds/__init__.py: worlds and posteriors from texts, parameters by arm and objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options shared by several commands. Only typer is imported."""
+"""Options and output that commands share. Only typer and rich are imported."""
 
 from __future__ import annotations
 

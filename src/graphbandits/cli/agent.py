@@ -1,4 +1,4 @@
-"""``graphbandits agent``: live agents in a store, for the shell and for other languages."""
+"""``graphbandits agent`` and ``evaluate``: live agents for the shell and other languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``graphbandits list`` and ``new``: list what is available, and create files from templates."""
+"""``graphbandits list``, ``new``, ``check``, ``audit`` and ``precompile``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``graphbandits serve``: agents over HTTP, with a dashboard."""
+"""``graphbandits serve``, ``token`` and ``demo``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``graphbandits run``, ``reproduce`` and ``simulate``: run simulations."""
+"""``graphbandits run``, ``reproduce``, ``simulate`` and ``recommend``."""
 
 from __future__ import annotations
 

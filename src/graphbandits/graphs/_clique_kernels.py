@@ -1,4 +1,4 @@
-"""Largest cliques by resumable branch and bound on bit sets.
+"""Cliques, colourings and clique covers of a graph, by resumable branch and bound.
 
 Tomita and Seki (2003) and San Segundo, Rodriguez-Losada and Jimenez (2011) for the colouring bound
 on bit sets.

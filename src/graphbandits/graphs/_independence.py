@@ -1,9 +1,4 @@
-"""Adjacency lists of a 0/1 graph, its reduction to connected components, and search budgets.
-
-A vertex is simplicial if its neighbours are a clique. It belongs to some largest independent set,
-and together with its neighbours it is a clique of some minimum clique cover. Simplicial vertices
-and their neighbours are removed repeatedly; the components of the rest are searched one by one.
-"""
+"""Independent sets and clique covers: reductions, searches and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels for graphs of many arms: exact reductions, and bounds in nearly linear time.
+"""Reductions, bounds and dominating sets of sparse graphs.
 
 Graphs are undirected, without self-loops. ``column[start[v]:start[v+1]]`` are the neighbours of v,
 in increasing order.

@@ -1,4 +1,4 @@
-"""Numbers of a graph: clique cover, independence and (fractional) domination."""
+"""Clique cover, independence and domination numbers, with bounds and certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arms that each play may reveal, as lists, and the number of distinct joint outcomes."""
+"""What is known before the first round: GraphInfo, and arms that a play may reveal."""
 
 from __future__ import annotations
 

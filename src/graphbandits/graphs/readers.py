@@ -1,4 +1,4 @@
-"""Readers: matrices, edge lists, tables, data frames, NetworkX graphs and GraphML."""
+"""Graphs from edge lists, CSV, data frames, matrices, NetworkX and GraphML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions of an agent: one or several at a moment, among the arms that may be played."""
+"""Make decisions, and explain them later from the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decision of an agent."""
+"""A decision of an agent, and its explanation."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Predictive probabilities of conjugate families, in natural parameters.
-
-The posterior of an arm is a vector S, and an outcome y of weight w adds a vector s(y, w) to it. So
-the states of many moments follow from sums, and the predictive probability of every outcome is one
-call on arrays. All log probabilities omit a term that depends on the outcome only: it cancels in
-the ratio of two predictions.
-"""
+"""A sequential test: do the outcomes contradict the posterior? The record of the health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a log, and what it refers to: arms, graphs, prior, and events in between."""
+"""The table of a log and its arrays, with arms, graphs and priors that rows refer to."""
 
 from __future__ import annotations
 

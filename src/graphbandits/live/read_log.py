@@ -1,4 +1,4 @@
-"""Logs of other systems: data frames, tables, lists of dicts, and files."""
+"""Read logs: rows of the journal, logs of other systems, and tables of outcomes."""
 
 from __future__ import annotations
 

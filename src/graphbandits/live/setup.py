@@ -1,4 +1,4 @@
-"""Parts of the state of an agent as bytes: graphs, arrays, probabilities, JSON."""
+"""What an agent decides about: policy, arms, graph, prior; its packed form and early warnings."""
 
 from __future__ import annotations
 

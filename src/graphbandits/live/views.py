@@ -1,4 +1,4 @@
-"""The journal of an agent for people: names of arms instead of numbers, ids of decisions."""
+"""An agent for people: history, overview and trend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure of what an agent believes: its graph with the probability that each arm is the best."""
+"""Figures of an agent: its beliefs on the graph, and the frontier of a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of feedback graphs: positions of nodes, edges, and labels beside nodes."""
+"""Figure of a graph with its cover and sets; layout of nodes, edges and labels."""
 
 from __future__ import annotations
 

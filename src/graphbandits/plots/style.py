@@ -1,4 +1,4 @@
-"""One style for all figures: colours and markers of policies, sizes, text, numbers, files."""
+"""Style of all figures: colours, markers, sizes, panels, scales, legends, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of policies."""
+"""Counts of observations, KL bounds, and exponential weights, for each trial."""
 
 from __future__ import annotations
 

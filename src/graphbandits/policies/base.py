@@ -1,4 +1,4 @@
-"""The policy protocol, and the objects that a policy receives: Needs, Problem, View, Event."""
+"""The policy protocol, and what a policy receives: Needs, Problem, View, Event."""
 
 from __future__ import annotations
 

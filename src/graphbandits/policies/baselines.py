@@ -1,4 +1,4 @@
-"""Greedy: play the largest posterior mean."""
+"""Baselines: greedy and uniform."""
 
 from __future__ import annotations
 

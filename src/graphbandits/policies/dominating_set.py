@@ -1,4 +1,4 @@
-"""UCB-LP: elimination in phases that play a fractional dominating set."""
+"""Policies that explore a fractional dominating set: UCB-LP and eps_t-greedy-LP."""
 
 from __future__ import annotations
 

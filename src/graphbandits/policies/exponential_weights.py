@@ -1,4 +1,4 @@
-"""Base class of policies for adversarial losses: exponential weights of estimated losses."""
+"""Exponential weights of estimated losses: Exp3-SET, Exp3.G, Exp3-IX and Exp3-Res."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IDS: information-directed sampling without the graph."""
+"""Information-directed sampling: IDS, IDS-N, IDS-LP, IDSN-LP, V-IDS and V-IDS-N."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thompson sampling."""
+"""Thompson sampling: TS, TS-N, TS-N by sampling, and TS-maxN."""
 
 from __future__ import annotations
 

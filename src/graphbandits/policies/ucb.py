@@ -1,4 +1,4 @@
-"""Upper confidence bounds."""
+"""Upper confidence bounds: UCB1, UCB-N, UCB-maxN, UCB-Tuned, MOSS, KL-UCB and Bayes-UCB."""
 
 from __future__ import annotations
 

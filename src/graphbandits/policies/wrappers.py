@@ -1,4 +1,4 @@
-"""Exploration floor, restriction to eligible arms, and scaled rewards."""
+"""Policies around others: exploration floor, eligible arms, rewards scaled to [0, 1]."""
 
 from __future__ import annotations
 

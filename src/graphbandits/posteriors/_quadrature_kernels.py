@@ -1,4 +1,4 @@
-"""Elementary functions of the quadrature, in a form that vectorises in loops over nodes."""
+"""Quadrature of Beta posteriors on the logit axis: functions, shapes, panels, densities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The posterior protocol, and the objects that a posterior takes and returns."""
+"""The posterior protocol, beliefs, observations, supports, and optional capabilities."""
 
 from __future__ import annotations
 

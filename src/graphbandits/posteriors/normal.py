@@ -1,4 +1,4 @@
-"""Normal arms with known noise: theta_i ~ N(m_i, s_i^2), rewards N(theta_i, noise^2)."""
+"""Normal arms with known noise, and with unknown mean and variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IDS-LP: minimal regret with the information gain of Thompson sampling without a graph (P3)."""
+"""Rules (alpha, Delta, h, gain) -> pi: TS-N, IDS-N (P1), IDSN-LP (P2), IDS-LP (P3)."""
 
 from __future__ import annotations
 

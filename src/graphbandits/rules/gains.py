@@ -1,4 +1,4 @@
-"""The exact joint information gain of all observations of a play about the best arm."""
+"""Information gains: the joint gain g, its estimate by sampling, and the information ratio."""
 
 from __future__ import annotations
 

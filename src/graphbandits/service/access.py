@@ -1,4 +1,4 @@
-"""Tokens of the decision service: texts that give a client a role. The store has their hashes."""
+"""Tokens, roles, and the access of a request."""
 
 from __future__ import annotations
 

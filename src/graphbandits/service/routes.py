@@ -1,4 +1,4 @@
-"""JSON schemas of the requests and answers of the service, for its description (OpenAPI)."""
+"""Routes of the service with their answers, schemas, event streams and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the decision service, which its worker processes read from the environment."""
+"""Start the service: settings, checks, processes, and the end on a signal."""
 
 from __future__ import annotations
 

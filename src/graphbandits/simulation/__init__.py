@@ -1,4 +1,4 @@
-"""Run Algorithm 1 over blocks of trials: plans, tasks, shards and executors."""
+"""Simulations in memory: plans, Algorithm 1 over blocks of trials, workers, results."""
 
 from graphbandits.simulation.loop import MonitorFactory, RunMonitor, run_block
 from graphbandits.simulation.plan import Plan, Task

@@ -1,4 +1,4 @@
-"""Eligible arms of a simulation: the arms that may be played in each round of each trial."""
+"""Conditions of a simulation: eligible arms, delayed and missing answers."""
 
 from __future__ import annotations
 

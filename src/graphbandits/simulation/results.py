@@ -1,4 +1,4 @@
-"""Results of simulations: regret of each policy by round and by trial."""
+"""Results: the regret of each policy by round and by trial; combination of several results."""
 
 from __future__ import annotations
 

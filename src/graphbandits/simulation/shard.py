@@ -1,4 +1,4 @@
-"""Shards: the recorded regret, plays, information ratios and trajectories of a block of trials."""
+"""Shards: what is recorded of a block of trials of one policy, with trajectories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of results for pandas and polars; docs/results.md lists them."""
+"""Tables of results and trajectories for pandas and polars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages with plans and tasks, and the code that runs them in worker processes."""
+"""Workers: threads and processes of this machine, and a dask cluster."""
 
 from __future__ import annotations
 
@@ -609,7 +609,7 @@ def compute(name: str, plan: bytes, request: Mapping[str, Any]) -> tuple[str, Ou
 WORKER_ENDED_ERRORS = (EOFError, OSError, pickle.UnpicklingError)
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from graphbandits.simulation.workers.{module} import serve; serve(*sys.argv[2:])"
+    "from graphbandits.simulation.workers import serve; serve(*sys.argv[2:])"
 )
 #: Each worker uses one core: more threads for linear algebra would compete for it.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -618,12 +618,11 @@ _GROUPS = os.name == "posix"
 
 
 class WorkerProcess(subprocess.Popen[bytes]):
-    """A Python process that runs ``serve(*arguments)`` of a module of this package."""
+    """A Python process that runs ``serve(*arguments)``."""
 
-    def __init__(self, module: str, *arguments: str) -> None:
-        command = _COMMAND.format(module=module)
+    def __init__(self, *arguments: str) -> None:
         super().__init__(
-            [sys.executable, "-P", "-c", command, json.dumps(sys.path), *arguments],
+            [sys.executable, "-P", "-c", _COMMAND, json.dumps(sys.path), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | _ONE_THREAD,
@@ -725,7 +724,7 @@ class ProcessExecutor(ThreadExecutor):
                     return worker
                 self._workers.discard(worker)
                 terminate_all([worker])
-            worker = WorkerProcess("worker_runtime", self._folder)
+            worker = WorkerProcess(self._folder)
             self._workers.add(worker)
             return worker
 

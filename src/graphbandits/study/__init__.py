@@ -1,4 +1,4 @@
-"""Experiments from TOML files, and studies: directories with their results."""
+"""Studies: experiment files, directories of shards, results, export and reports."""
 
 from graphbandits.study.experiment import Experiment, experiment_names, load_experiment
 from graphbandits.study.run import (

@@ -1,4 +1,4 @@
-"""Directory of studies: shards, problems and records, written atomically and checked on reading."""
+"""Directory of studies: shards, problems and records, written atomically."""
 
 from __future__ import annotations
 

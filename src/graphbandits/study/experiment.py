@@ -1,4 +1,4 @@
-"""Experiment files: their tables and sweeps, checked, and the plans that they describe."""
+"""Experiment files in TOML: keys, checks, sweeps and plans."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Export of tables for all cells of studies, shard by shard; reports and figures of studies.
-
-The first columns are ``study`` and every swept parameter, which is null in cells that do not have
-it. If the texts of policies differ along a line of a sweep, the column ``line`` follows.
-"""
+"""Export of a study: tables, pages and figures."""
 
 from __future__ import annotations
 

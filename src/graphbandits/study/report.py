@@ -1,4 +1,4 @@
-"""Reports: one HTML page with the figures and tables of simulations and sweeps, or JSON."""
+"""The HTML report and summary.json: entries, sections, curves and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run experiments and store their results: the functions behind ``graphbandits run`` and others."""
+"""Run experiments, reproduce the paper, save results, audit an experiment."""
 
 from __future__ import annotations
 

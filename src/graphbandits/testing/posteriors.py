@@ -1,4 +1,4 @@
-"""Checks of posteriors, by sums over grids of means and rewards, from the densities alone."""
+"""Checks of posteriors by Bayes' rule and sums over grids, from the densities alone."""
 
 from __future__ import annotations
 

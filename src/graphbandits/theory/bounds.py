@@ -1,4 +1,4 @@
-"""Upper bounds on the expected regret: the theorems of the paper as functions."""
+"""Regret bounds: theorems, limits of the information ratio, and the bounds of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds and posteriors from text forms, parameters by arm and objects."""
+"""Worlds: models of the rewards, with their priors; from text forms and objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds of the package: distributions of rewards, with means from a prior."""
+"""The worlds of the package, one for each kind of reward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of engine/executors/dask.py: schedulers and workers that fail."""
+"""Tests of simulation/workers.py: schedulers and workers that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of engine/executors/processes.py: identical bits, errors, no process left."""
+"""Tests of simulation/workers.py: identical bits, errors, no process left."""
 
 from __future__ import annotations
 

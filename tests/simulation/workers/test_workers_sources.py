@@ -1,4 +1,4 @@
-"""Tests of engine/executors/worker_runtime.py: sources that are edited during a run."""
+"""Tests of simulation/workers.py: sources that are edited during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of report/_curves.py: curves, outliers and colours."""
+"""Tests of study/report.py: curves, outliers and colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of report/entries.py: anchors and invalid entries."""
+"""Tests of study/report.py: anchors and invalid entries."""
 
 from __future__ import annotations
 

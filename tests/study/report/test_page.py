@@ -1,4 +1,4 @@
-"""Tests of report/page.py: sections, escaping, reproducible bytes."""
+"""Tests of study/report.py: sections, escaping, reproducible bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of report/page.py: bounds in the report."""
+"""Tests of study/report.py: bounds in the report."""
 
 from __future__ import annotations
 

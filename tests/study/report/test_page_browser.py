@@ -1,4 +1,4 @@
-"""Tests of report/page.py: the report in a browser."""
+"""Tests of study/report.py: the report in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of report/_sections.py: tables and texts equal the numbers of the results."""
+"""Tests of study/report.py: tables and texts equal the numbers of the results."""
 
 from __future__ import annotations
 
