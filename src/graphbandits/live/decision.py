@@ -198,7 +198,7 @@ class FrontierPoints:
         return vars(self) | {"arms": list(self.arms)}
 
     def labelled(self) -> list[int]:
-        """Return the arms to label: the played one, the most probable ones, vertices of the hull."""
+        """Return the arms to label: the played one, the most probable ones, ends of the hull."""
         pi, ends = self.pi or [], [self.hull[-1], self.hull[0]]
         drawn = [i for i, is_drawn in enumerate(self.beyond_exploration()) if is_drawn]
         likely = sorted(drawn, key=lambda i: -pi[i])
