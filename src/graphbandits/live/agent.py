@@ -924,7 +924,6 @@ class Agent(AgentMethods):
         raise StoreError(f"cannot load the agent '{self.name}' from {self._place}: {reason}")
 
     def _past(self, until: int) -> AgentState:
-        """Return the state after an entry, from the newest snapshot before it."""
         newest = self._journal.newest_snapshot()
         recent = newest is not None and newest.data and newest.number <= until
         return self._replayed(until, newest if recent else None)

@@ -315,7 +315,6 @@ class _ExpectedOutcomes:
         self._weight[: len(reach)] += np.where(missing, reach * self._discount(decision), 0.0)
 
     def _discount(self, decision: OpenDecision) -> float:
-        """Return how much an outcome of a decision counts now."""
         posterior: Any = self._agent.setup.posterior
         if not is_discounted(posterior):
             return 1.0
@@ -438,6 +437,12 @@ def explain(
 
 
 def state_of_arm(arrays: State, arm: int, count: int) -> dict[str, Any]:
+    """Return the entries of a state of ``count`` arms that belong to an arm, as JSON values.
+
+    >>> state_of_arm({"loss": np.array([[0.5, np.inf]]), "squares": np.zeros(1)}, 1, 2)
+    {'loss': None}
+    """
+
     def plain(value: Any) -> Any:
         if isinstance(value, list):
             return [plain(one) for one in value]

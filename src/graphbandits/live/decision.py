@@ -446,7 +446,11 @@ def plural(count: int, word: str) -> str:
 
 
 def number_text(value: float | None) -> str:
-    """Format a number with three digits; None is an empty text."""
+    """Format a number with three digits.
+
+    >>> number_text(0.12345), number_text(2e-9), number_text(None)
+    ('0.123', '2e-09', '')
+    """
     return "" if value is None else f"{value:.3g}"
 
 

@@ -833,7 +833,6 @@ class _Study:
             )
 
     def _seeable(self, block: _Block) -> NDArray[np.bool_]:
-        """Return which arms the log can show at each decision."""
         if self._known:
             return block.chance > 0.0
         return np.broadcast_to(self._ever_played, block.chance.shape)
@@ -1155,6 +1154,5 @@ def _silent_arms(data: LogArrays, rows: Ints, arms: int, side: bool) -> NDArray[
 
 
 def _outcomes_of(data: LogArrays, rows: Ints) -> Ints:
-    """Return the positions of the outcomes of some decisions, without extra ones."""
     _, place = spread(data.outcomes.start, rows)
     return place[~data.outcomes.extra[place]]

@@ -190,7 +190,7 @@ class _Student(NaturalFamily):
 
 
 def _log_rising(start: Floats, steps: Floats) -> Floats:
-    """Return log Gamma(start + steps) - log Gamma(start) - log Gamma(steps); exact for small steps."""
+    """Return log Gamma(start + steps) - log Gamma(start) - log Gamma(steps), exactly."""
     start, steps = np.broadcast_arrays(start, steps)
     found = np.where(steps == 0.0, 0.0, np.log(start))
     other = (steps != 0.0) & (steps != 1.0)
@@ -332,7 +332,6 @@ class SequentialTest:
         self._recent = np.append(self._recent, np.zeros((len(new), RECENT, 2)), axis=0)
 
     def _keep_recent(self, row: Ints, reward: Floats, weight: Floats) -> None:
-        """Keep the last reports of each row, before they are counted."""
         order = np.argsort(row, kind="stable")
         rows, place = row[order], np.arange(len(row))
         number = self._count[rows] + place - np.searchsorted(rows, rows)
@@ -341,7 +340,6 @@ class SequentialTest:
         self._recent[rows[last], number[last] % RECENT] = found[last]
 
     def _count_in_row(self, reward: Floats) -> None:
-        """Count how often the last reward was reported in a row."""
         starts = np.flatnonzero(reward != np.append(self.last, reward[:-1]))
         if not len(starts):
             self.in_row += len(reward)

@@ -323,7 +323,6 @@ def _cell(value: Any) -> Any:
 
 
 def _context_numbers(contexts: list[str | None]) -> Floats:
-    """Return contexts as numbers (a column of ones without contexts), one row per decision."""
     found = [None if one is None else json.loads(one) for one in contexts]
     first = found[0]
     names = list(first) if isinstance(first, dict) else None

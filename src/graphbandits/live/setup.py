@@ -357,7 +357,7 @@ class Setup:
     def new_arm_edges(
         self, edges: object, reveals: object, revealed_by: object
     ) -> list[list[Any]] | None:
-        """Return the edges of the new arm K as [source, target, probability]; None without edges."""
+        """Return the edges [source, target, probability] of the new arm K, if given."""
         if edges is None and reveals is None and revealed_by is None:
             return None
         new, found = len(self.arms), list[list[Any]]()
