@@ -91,7 +91,6 @@ class Database(Protocol):
 
 
 def no_store(database: Database) -> InputError:
-    """Return the error for a database that must exist."""
     return InputError(f"there is no store of agents at {database}: check the name, or create it")
 
 
@@ -109,7 +108,6 @@ class Connection:
         self._pid = os.getpid()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Return the rows of a query."""
         self._check_process()
         try:
             found: list[Row] = self.database.execute(self.raw, sql, values).fetchall()
@@ -118,7 +116,6 @@ class Connection:
         return found
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement; return the number of rows that it changed."""
         self._check_process()
         try:
             return int(self.database.execute(self.raw, sql, values).rowcount)
@@ -126,7 +123,6 @@ class Connection:
             self._fail(error)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row of values."""
         self._check_process()
         try:
             self.database.execute_many(self.raw, sql, rows)
@@ -154,7 +150,6 @@ class Connection:
             raise
 
     def is_usable(self) -> bool:
-        """Return whether the connection belongs to this process."""
         return self._pid == os.getpid()
 
     def close(self) -> None:
@@ -170,7 +165,6 @@ class Connection:
             raise StoreError(f"{self.database}: a transaction ends in the process that began it")
 
     def _fail(self, error: BaseException) -> NoReturn:
-        """Raise the error of a statement, in the words of this package."""
         self.failed = True  # also after Ctrl-C, which leaves the statement half done
         if isinstance(error, self.database.errors):
             raise self.database.explain(error, self) from error
@@ -226,11 +220,8 @@ class SQLite:
         raw.executemany(sql, rows)
 
     def _begin_write(self, raw: Any) -> Any:
-        """Start a transaction, and wait for other writers.
-
-        SQLite itself sleeps up to 0.1 s between two attempts, in which a busy writer starves the
-        others, and does not notice Ctrl-C.
-        """
+        # SQLite itself sleeps up to 0.1 s between two attempts, in which a busy writer starves the
+        # others, and does not notice Ctrl-C
         until = time.monotonic() + WAIT
         raw.execute("PRAGMA busy_timeout = 0")
         try:
@@ -273,10 +264,7 @@ class SQLite:
         return StoreError(f"cannot use {self}: {why}")
 
     def _open_side_files(self) -> None:
-        """Give the files beside a writable file its rights.
-
-        SQLite creates them with the rights of the file at that time, which may have been read-only.
-        """
+        # SQLite creates the files beside the store with its rights at that time, perhaps read-only
         with suppress(OSError):
             if not os.access(self.path, os.W_OK):
                 return
@@ -294,7 +282,6 @@ class SQLite:
         return status.st_dev, status.st_ino
 
     def _check_path(self, create: bool) -> None:
-        """Raise InputError for a path that cannot be a store."""
         try:
             if self.path.is_dir():
                 raise InputError(f"{self} is a directory: name a file in it, such as agents.db")
@@ -322,7 +309,7 @@ class SQLite:
             raise no_store(self)
 
     def _use_write_ahead_log(self, connection: Connection) -> None:
-        """Set the mode of the file, in which readers do not wait for writers."""
+        # in this mode readers do not wait for writers
         end = time.monotonic() + WAIT
         while connection.rows("PRAGMA journal_mode") != [("wal",)]:
             try:

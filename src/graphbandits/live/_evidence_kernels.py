@@ -27,8 +27,7 @@ def states_before(
 ) -> None:
     """Move the states (rows, M, d) over outcomes; ``before`` has the states that predict each.
 
-    First the M models keep a part of what they have learned, ``kept`` to the power of the
-    ``steps`` of the outcome. ``rest`` has their states without outcomes.
+    First the M models keep ``kept ** steps`` of what they have learned, beyond ``rest``.
     """
     for i in range(row.size):
         k = row[i]
@@ -50,7 +49,6 @@ def _log_add(x: float, y: float) -> float:
 
 @kernel()
 def log_unswitched(count: float, start: float) -> float:
-    """Return the log probability of no switch before the next outcome."""
     return math.log((1.0 - start) / (1.0 + math.log1p(count / PATIENCE)))
 
 
@@ -100,9 +98,8 @@ def add_evidence(
 ) -> int:
     """Add outcomes with the log ratios (n, M); row 0 is that of all arms together.
 
-    ``share`` has the log of the share of each row in the total; ``total`` has the current and the
-    highest total, which is changed. Return the index of the outcome with the highest total so far,
-    -1 if an earlier batch has it.
+    ``share`` has the log of the share of each row in the total. Return the index of the outcome
+    with the highest total so far, -1 if an earlier batch has it.
     """
     found = -1
     for i in range(row.size):

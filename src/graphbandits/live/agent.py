@@ -82,8 +82,8 @@ class Agent(AgentMethods):
     policy : str or Policy, optional
         Policy as text form or object. It is required for a new agent.
     arms : int or iterable of str or int, optional
-        Names of the arms, or their number; then the arms are 0, 1, .... It may be omitted if the
-        graph has names.
+        Names of the arms, or their number; then the arms are 0, 1, .... The default is the names
+        of the graph.
     graph : str, array, Process or other graph, default="empty"
         Feedback graph, in any form that :func:`graphbandits.as_process` accepts.
     seed : int, optional
@@ -98,12 +98,11 @@ class Agent(AgentMethods):
     horizon : int, optional
         Number of rounds, for policies that need it.
     trial : int, default=0
-        Number of the trial; agents with the same seed and different trials have different random
-        draws.
+        Number of the trial: other trials of the same seed have other random draws.
     accuracy : {"simulation", "strict"}, optional
         Accuracy of the statistics. The default is that of the prior.
     expires : timedelta or float, optional
-        Time after which an open decision expires, in seconds if it is a number. By default a
+        Time (in seconds if it is a number) after which an open decision expires. By default a
         decision is open until it is observed or closed.
     floor : float, optional
         Probability of exploration that is mixed into every decision, so that the logged decisions
@@ -113,10 +112,9 @@ class Agent(AgentMethods):
         Arms over which it is spread: all arms that may be played, or a small set of them from
         which every arm can be observed.
     weight : str or None, default="auto"
-        For a NetworkX graph: the edge attribute with the probabilities; None to ignore all
-        attributes.
+        For a NetworkX graph: the edge attribute with the probabilities; None to ignore all.
     store : str or Path, optional
-        Where the agent is kept: a file of SQLite, or the address of a PostgreSQL database such as
+        File of SQLite, or address of a PostgreSQL database such as
         "postgresql://user:password@host/database". If the store has the agent, it is opened; then
         the other arguments may be omitted, and must not contradict what is stored. By default the
         agent is in memory.
@@ -127,12 +125,8 @@ class Agent(AgentMethods):
 
     Raises
     ------
-    InputError
-        If a value is not allowed.
     NeedsError
         If the policy needs information that the graph or the horizon does not provide.
-    StoreError
-        If the store does not work at the moment.
 
     Examples
     --------
@@ -206,7 +200,6 @@ class Agent(AgentMethods):
         given: dict[str, Any],
         expires: float | None,
     ) -> None:
-        """Open the agent in a store, or create it."""
         from graphbandits.live.store import open_store
 
         try:
@@ -600,27 +593,19 @@ class Agent(AgentMethods):
         return self.beliefs() if known and active else None
 
     def at(self, time: date | str | float) -> Agent:
-        """Return the agent as it was at a time. It can be read, and not changed.
-
-        Beliefs, status, history, decisions and explanations are those of that time. The journal of
-        the agent is used, and it must have the entries since that time.
+        """Return the agent as it was at a time, read only.
 
         Parameters
         ----------
         time : date, datetime, str or float
             The time, or its text such as "2026-01-31 12:00"; seconds since 1970 if it is a number.
-            A date is its first moment. Without a time zone it is local time.
+            A date is its first moment. Without a time zone it is local time. The journal must have
+            all entries since that time.
 
         Returns
         -------
         Agent
             The past agent. Its methods that change an agent raise InputError.
-
-        Raises
-        ------
-        InputError
-            If the time is before the creation of the agent or before entries that were removed, or
-            if it is in the future.
 
         Examples
         --------
@@ -657,29 +642,24 @@ class Agent(AgentMethods):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Copy the agent with its journal to a store: ``Agent(store=path)`` opens the copy.
 
-        The copy continues bit for bit, and is independent of the agent. The store may have other
-        agents. Either the whole agent is stored, or nothing.
+        The copy is independent of the agent, and makes the same decisions. Either the whole agent
+        is stored, or nothing.
 
         Parameters
         ----------
         path : str or Path
             File of SQLite, which is created if it does not exist, or the address of a PostgreSQL
-            database.
+            database. It may have agents of other names.
 
         Raises
         ------
         InputError
-            If the store has an agent of this name, if ``path`` is not a store, or if the policy or
-            the prior is not registered.
-        StoreError
-            If the store cannot be written.
+            If the store has an agent of this name, or if the policy or the prior is not registered.
 
         Examples
         --------
         >>> import tempfile
         >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"ann": 1})
-        1
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     agent.save(f"{folder}/agent.db")
         ...     Agent(store=f"{folder}/agent.db").state == agent.state
@@ -733,14 +713,12 @@ class Agent(AgentMethods):
     def forget(self, before: date | str | float) -> int:
         """Remove all entries of the journal before a date, and keep what was learned from them.
 
-        The state at that date is kept as a snapshot, with the decisions that were open. Ids of
-        removed decisions are refused.
+        Decisions that were open at that date are kept, too. Ids of removed decisions are refused.
 
         Parameters
         ----------
         before : date, datetime, str or float
-            The date, or its text such as "2026-01-31"; seconds since 1970 if it is a number. A date
-            without a time zone is local time.
+            The date, as in :meth:`at`.
 
         Returns
         -------
@@ -778,11 +756,6 @@ class Agent(AgentMethods):
         ----------
         place : str or path
             A new file of SQLite, or the address of an empty PostgreSQL database.
-
-        Raises
-        ------
-        InputError
-            If the agent has no store, or the new store has agents.
         """
         if isinstance(self._journal, PastJournal):
             self._journal.write()  # raises an error
@@ -851,8 +824,7 @@ class Agent(AgentMethods):
     def _run(self, prepare: Callable[[AgentState, float], tuple[list[Entry], T]]) -> T:
         """Run one operation in a transaction: all its entries are written, or none.
 
-        The operation sees everything that was written before. Decisions that have expired are
-        closed first, in a transaction of their own.
+        Expired decisions are closed first, in a transaction of their own.
         """
         with self._lock:
             while True:
@@ -900,7 +872,6 @@ class Agent(AgentMethods):
         return now
 
     def _current(self) -> AgentState:
-        """Return the state after all entries so far."""
         with self._lock:
             return self._catch_up(self._journal.last())
 
@@ -929,7 +900,6 @@ class Agent(AgentMethods):
         return state
 
     def _load_newest(self) -> AgentState:
-        """Load the newest snapshot, and apply the entries after it."""
         return _retried(self._load_once)
 
     def _load_once(self) -> AgentState:
@@ -954,23 +924,18 @@ class Agent(AgentMethods):
         raise StoreError(f"cannot load the agent '{self.name}' from {self._place}: {reason}")
 
     def _past(self, until: int) -> AgentState:
-        """Return the state after an entry, from the newest snapshot before it."""
         newest = self._journal.newest_snapshot()
         recent = newest is not None and newest.data and newest.number <= until
         return self._replayed(until, newest if recent else None)
 
     def _replayed(self, until: int, base: Snapshot | None = None) -> AgentState:
-        """Return the state after an entry, from a snapshot and the entries after it.
-
-        The default is the oldest snapshot.
-        """
+        """Return the state after an entry, from a snapshot (by default the oldest one)."""
         state = self._base_state(self._journal.oldest_snapshot() if base is None else base)
         entries = self._journal.entries(state.number)
         state.replay(takewhile(lambda entry: entry.number <= until, entries), self._get)
         return state
 
     def _base_state(self, base: Snapshot | None) -> AgentState:
-        """Return the state of a snapshot; without one, that before the first entry."""
         if base is not None and base.data:  # in memory it may have none
             return self._restored(base)
         if self._journal.first() == 1:
@@ -1003,7 +968,7 @@ class Agent(AgentMethods):
 
 
 def _retried(call: Callable[[], T]) -> T:
-    """Call a function that reads the journal, again if another process has removed old entries."""
+    # again if another process has removed old entries meanwhile
     for _ in range(MOST_ATTEMPTS):
         with suppress(MissingEntriesError):
             return call()
@@ -1011,7 +976,6 @@ def _retried(call: Callable[[], T]) -> T:
 
 
 def _new_setup(given: dict[str, Any]) -> Setup:
-    """Return the setup of a new agent."""
     if given["policy"] is None:
         raise InputError("a new agent needs a policy, such as Agent('ids-n', arms=4, graph='star')")
     arguments = given | {
@@ -1023,7 +987,6 @@ def _new_setup(given: dict[str, Any]) -> Setup:
 
 
 def _with_floor(policy: str | Policy | None, floor: float | None, over: str) -> str | Policy | None:
-    """Return the policy with the exploration floor, if there is one."""
     if floor is None:
         if over != "arms":
             raise InputError(f"floor_over={over!r} needs a floor: give floor, such as floor=0.02")
@@ -1041,7 +1004,6 @@ def _is_past(time: float, moment: float) -> bool:
 
 
 def _utc(seconds: float) -> str:
-    """Format a time for a message."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):

@@ -61,7 +61,6 @@ PENDING = ("ignore", "expected")
 
 
 def checked(request: Decide) -> Decide:
-    """Return a request with checked values and a copy of its context."""
     if request.pending not in PENDING:
         allowed = " or ".join(map(repr, PENDING))
         raise InputError(f"pending must be {allowed}, not {request.pending!r}")
@@ -77,7 +76,6 @@ def checked(request: Decide) -> Decide:
 
 
 def check_lifetime(seconds: object) -> float:
-    """Return the time after which decisions expire; raise InputError if it is not valid."""
     found = check_positive(seconds, "expires (a timedelta, or seconds)")
     if found > MOST_SECONDS:
         raise InputError(f"expires must be at most {MOST_SECONDS:g} seconds, not {found:g}")
@@ -85,7 +83,7 @@ def check_lifetime(seconds: object) -> float:
 
 
 def content_of(request: Decide) -> str:
-    """Return a hash of what is asked for, which does not depend on the agent."""
+    """Return a hash of what is asked for."""
     values = [
         request.n,
         request.distinct,
@@ -105,8 +103,7 @@ def make_decisions(
 ) -> tuple[list[Entry], list[Decision]]:
     """Return the journal entries of new decisions, and the decisions.
 
-    Each decision has its own number, and therefore its own random number. All are made at one
-    moment: with the same beliefs, the same graph and the same t.
+    All have the same beliefs, graph and t, and each has its own random number.
     """
     setup, first = state.setup, state.decisions + 1
     if first + request.n - 1 > MOST_ROUNDS:
@@ -165,8 +162,8 @@ def view_of(
 ) -> tuple[State, View]:
     """Return the state of the policy and the view with which a decision was made.
 
-    ``made`` has the entries of the decisions of one request, up to this decision. ``state`` is the
-    state before them. :func:`~graphbandits.simulation.loop.decide` gives the same pi again.
+    ``made`` has the entries of the decisions of one request, up to this one; ``state`` is the state
+    before them.
     """
     setup, entry = state.setup, made[-1]
     body, number, first = entry.body, entry.decision or 0, made[0].decision or 0
@@ -200,7 +197,6 @@ def _view(
     feedback: Feedback,
     eligible: NDArray[np.bool_] | None,
 ) -> View:
-    """Return the view of a decision; ``first`` is the first one of its request."""
     setup = state.setup
     moment = now if setup.by_time else float(first)
     mask = None if eligible is None else eligible[None, :]
@@ -234,7 +230,6 @@ def eligible_arms(
 
 
 def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision:
-    """Return the decision of a journal entry, as users see it."""
     number, body = entry.decision or 0, entry.body
     reach = state.reach_in(feedback, body["arm"], number)
     (index,) = reach.nonzero()
@@ -243,7 +238,7 @@ def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision
 
 
 def _listed(arms: Iterable[Arm] | None) -> Iterable[Arm] | None:
-    """Return arms as a list, which can be read twice; other values are refused later."""
+    # arms are read twice; values that are not iterable are refused later
     return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else arms
 
 
@@ -252,7 +247,6 @@ def _names_of(arms: Iterable[Arm] | None) -> Any:
 
 
 def _text_of_graph(graph: GraphLike) -> str | None:
-    """Return a graph as text: that of a name, or a hash of its edges."""
     if graph is None or isinstance(graph, str):
         return graph
     if type(graph) in registered("graph").values():
@@ -262,7 +256,6 @@ def _text_of_graph(graph: GraphLike) -> str | None:
 
 
 def _process(state: AgentState, graph: GraphLike) -> Process:
-    """Return the graph of decisions: the given one, or that of the agent."""
     setup = state.setup
     if graph is None:
         return setup.process
@@ -277,7 +270,6 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
 
 
 def _common_body(state: AgentState, request: Decide, now: float) -> dict[str, Any]:
-    """Return what the entries of all decisions of a request have in common."""
     body: dict[str, Any] = {}
     if request.context is not None:
         body["context"] = request.context
@@ -290,7 +282,6 @@ def _common_body(state: AgentState, request: Decide, now: float) -> dict[str, An
 
 
 def _json_value(context: object) -> Any:
-    """Return a copy of a context as JSON values."""
     try:
         return json.loads(json.dumps(context, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -316,7 +307,6 @@ class _ExpectedOutcomes:
             self.add(one)
 
     def add(self, decision: OpenDecision) -> None:
-        """Add the outcomes of a decision that are not known yet."""
         reach = self._agent.reach(decision)
         if self._own:
             reach = np.where(np.arange(len(reach)) == decision.arm, reach, 0.0)
@@ -325,7 +315,6 @@ class _ExpectedOutcomes:
         self._weight[: len(reach)] += np.where(missing, reach * self._discount(decision), 0.0)
 
     def _discount(self, decision: OpenDecision) -> float:
-        """Return how much an outcome of a decision counts now."""
         posterior: Any = self._agent.setup.posterior
         if not is_discounted(posterior):
             return 1.0
@@ -334,7 +323,6 @@ class _ExpectedOutcomes:
         return float(posterior.discount ** max(0, self._t - 1 - decision.number))
 
     def state(self) -> State:
-        """Return a copy of the state of the policy, with the expected outcomes."""
         posterior = self._agent.setup.posterior
         now = at_decision(posterior, self._agent.policy_state, self._t, self._now)
         arrays = {name: np.array(array) for name, array in now.items()}
@@ -513,7 +501,6 @@ def _indices(policy: Policy, part: _Part) -> Floats | None:
 
 
 def _hull(delta: Floats, gain: Floats) -> list[int]:
-    """Return the vertices of the lower right hull, by increasing Delta."""
     hull, order, group = (np.empty(len(delta), np.int64) for _ in range(3))
     count = frontier(np.ascontiguousarray(delta), np.ascontiguousarray(gain), hull, order, group)
     found: list[int] = hull[:count].tolist()
@@ -521,14 +508,7 @@ def _hull(delta: Floats, gain: Floats) -> list[int]:
 
 
 def _most_relevant(played: int, pi: Floats | None, alpha: Floats | None, count: int) -> list[int]:
-    """Return the arms in their order of relevance.
-
-    The played arm, the most probable other one, the one that is most likely the best, and then by
-    probability.
-
-    >>> _most_relevant(2, np.array([0.1, 0.2, 0.7, 0.0]), np.array([0.1, 0.0, 0.2, 0.7]), 4)
-    [2, 1, 3, 0]
-    """
+    """Order arms: the played one, the other most probable one, the likely best one, then by pi."""
     drawn = np.zeros(count) if pi is None else pi
     best = np.zeros(count) if alpha is None else alpha
     order = np.lexsort((-best, -drawn)).tolist()
@@ -544,10 +524,7 @@ def _reach(feedback: Feedback, arm: int) -> Floats:
 def _revealed(
     reach: Floats, worth: Floats, arm: int, arms: tuple[Arm, ...]
 ) -> tuple[dict[Arm, float], int]:
-    """Return what a play reveals, with probabilities: the arm, and others; and how many are left.
-
-    Those with the most information are listed.
-    """
+    """Return what a play reveals, the most informative arms first; and how many are left out."""
     index = np.flatnonzero(reach)
     order = np.lexsort((-reach[index], -(reach * worth[: len(reach)])[index], index != arm))
     listed = np.sort(index[order[: MOST_REVEALED + 1]]).tolist()
@@ -555,10 +532,7 @@ def _revealed(
 
 
 def _difference(recorded: Floats | None, arm: int, pi: Floats, action: Ints) -> float:
-    """Return how much the recomputed decision differs from the recorded one.
-
-    A policy that draws the arm itself must draw the same arm.
-    """
+    """Return how much the recomputed decision differs from the recorded one."""
     if recorded is None:
         return 0.0 if int(action[0]) == arm else 1.0
     return float(np.abs(pi[0] - recorded).max())

@@ -43,17 +43,13 @@ class Decision:
     Attributes
     ----------
     id : str
-        Id of the decision. No other decision, of this agent or of another one, has the same id.
+        Id of the decision, different from those of all other decisions of all agents.
     number : int
         Number of the decision of this agent, from 1.
     arm : str or int
         Arm to play.
     probability : float or None
         Probability of this arm in ``pi``; None if the policy draws the arm itself.
-    time : datetime
-        Time of the decision (UTC).
-    expires : datetime or None
-        Time at which the decision expires.
     context : object
         The context that was given to :meth:`Agent.decide`; None without one.
 
@@ -131,13 +127,7 @@ class Decision:
         return {arms[i]: value for i, value in zip(index.tolist(), values.tolist(), strict=True)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the decision as JSON values; the keys of mappings are the names as strings.
-
-        Returns
-        -------
-        dict
-            The attributes.
-        """
+        """Return the attributes as JSON values; the keys of mappings are the names as strings."""
         pi = self.pi
         return {
             "id": self.id,
@@ -205,15 +195,10 @@ class FrontierPoints:
         return [p > part * (1.0 + TOLERANCE) for p, part in zip(pi, floor, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the points as JSON values."""
         return vars(self) | {"arms": list(self.arms)}
 
     def labelled(self) -> list[int]:
-        """Return the arms to label, the most important first.
-
-        The played arm, the most probable arms of the policy, and vertices of the hull, its ends
-        first.
-        """
+        """Return the arms to label: the played one, the most probable ones, ends of the hull."""
         pi, ends = self.pi or [], [self.hull[-1], self.hull[0]]
         drawn = [i for i, is_drawn in enumerate(self.beyond_exploration()) if is_drawn]
         likely = sorted(drawn, key=lambda i: -pi[i])
@@ -259,15 +244,6 @@ class Explanation:
         Further sentences.
     points : FrontierPoints or None
         Data of the figure.
-
-    Examples
-    --------
-    >>> from graphbandits import Agent
-    >>> prior = {"ann": (9, 1), "eve": (1, 2)}
-    >>> agent = Agent("ids-n", ["ann", "bob", "eve"], "star", seed=1, prior=prior)
-    >>> played = agent.explain(agent.decide()).text.splitlines()[1]
-    >>> played.split("; ")[:3]
-    ['ann: 89 % likely the best', 'costs 0.0103 in expectation', 'gains 0.0558 nats']
     """
 
     decision: Decision
@@ -301,13 +277,7 @@ class Explanation:
         return self.text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON values; the keys of mappings are the names as strings.
-
-        Returns
-        -------
-        dict
-            The attributes, with the id, number, time and arm of the decision, and the ``text``.
-        """
+        """Return the attributes and the ``text`` as JSON values; keys of mappings are strings."""
         made = self.decision
         found: dict[str, Any] = {
             "decision": made.id,
@@ -364,8 +334,8 @@ class Explanation:
     def figure(self, width: float = 7.2) -> Figure:
         """Draw the expected regret of each arm against its gain, with the frontier.
 
-        The arms that the policy could draw are marked, and joined if there are two. Labels are
-        those of the played arm, of the most probable arms, and of the frontier.
+        The arms that the policy could draw are marked, and joined if there are two. A policy
+        without a posterior has no figure.
 
         Parameters
         ----------
@@ -376,11 +346,6 @@ class Explanation:
         -------
         matplotlib.figure.Figure
             The figure.
-
-        Raises
-        ------
-        InputError
-            If the policy has no posterior.
         """
         import numpy as np
 
@@ -454,7 +419,6 @@ class Explanation:
 
 
 def _revealed_text(one: ExplainedArm) -> str:
-    """Format the other arms that an arm reveals."""
     names = [
         str(arm) if p == 1.0 else f"{arm} ({number_text(p)})"
         for arm, p in one.reveals.items()
@@ -478,15 +442,14 @@ def _value_text(value: Any) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """Return a word, in the plural for other counts than 1."""
     return word if count == 1 else f"{word}s"
 
 
 def number_text(value: float | None) -> str:
     """Format a number with three digits.
 
-    >>> number_text(0.12345), number_text(1.0), number_text(2e-9), number_text(None)
-    ('0.123', '1', '2e-09', '')
+    >>> number_text(0.12345), number_text(2e-9), number_text(None)
+    ('0.123', '2e-09', '')
     """
     return "" if value is None else f"{value:.3g}"
 
@@ -494,8 +457,8 @@ def number_text(value: float | None) -> str:
 def chance_text(chance: float) -> str:
     """Format a probability in per cent; 0 and 100 % mean exactly that.
 
-    >>> chance_text(0.593), chance_text(0.043), chance_text(1e-9), chance_text(0.99999)
-    ('59 %', '4.3 %', 'less than 0.1 %', 'more than 99.9 %')
+    >>> chance_text(0.593), chance_text(1e-9), chance_text(0.99999)
+    ('59 %', 'less than 0.1 %', 'more than 99.9 %')
     """
     if 0.0 < chance < 0.0005:
         return "less than 0.1 %"

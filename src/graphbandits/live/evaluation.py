@@ -62,10 +62,7 @@ class RunningMean:
         self._total, self._count = np.zeros(self.arms), np.zeros(self.arms)
 
     def before(self, seen: NDArray[np.bool_], reward: Floats, weight: Floats) -> Floats:
-        """Return the model of the next decisions, and learn from their outcomes.
-
-        A row uses the outcomes of earlier rows only: otherwise the terms would be biased.
-        """
+        # a row uses the outcomes of earlier rows only: otherwise the terms would be biased
         counts = np.where(seen, weight, 0.0)
         totals = np.where(seen, weight * reward, 0.0)
         total, count = (
@@ -91,23 +88,19 @@ def weights_of(target: Floats, chance: Floats) -> Floats:
 def terms(
     target: Floats, weight: Floats, seen: NDArray[np.bool_], reward: Floats, model: Floats
 ) -> Floats:
-    """Return psi_t = sum_j target_tj m_tj + sum over seen j of weight_tj (R_tj - m_tj).
-
-    The model m = 0 gives inverse propensity weighting.
-    """
+    """Return psi_t = sum_j target_tj m_tj + sum over seen j of weight_tj (R_tj - m_tj)."""
     residual = np.where(seen, reward - model, 0.0)
     found: Floats = (target * model).sum(axis=1) + (weight * residual).sum(axis=1)
     return found
 
 
 def normal_interval(value: float, error: float, level: float) -> tuple[float, float]:
-    """Return an interval from the central limit theorem."""
     half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
     return value - half, value + half
 
 
 def effective_size(weight: Floats) -> float:
-    """Return (sum w)^2 / sum w^2: the number of equally weighted outcomes."""
+    """Return (sum w)^2 / sum w^2."""
     squares = float((weight**2).sum())
     return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
@@ -123,8 +116,7 @@ def largest_drop(decisions: int) -> float:
 def limited_model(model: Floats, weight: Floats, most: float) -> tuple[Floats, Floats]:
     """Return a model with weight_tj m_tj <= most, and the largest of these products in each row.
 
-    Any model that depends on the past is allowed. With this one a term of a nonnegative reward is
-    at least -most, for weights of any size.
+    With this model a term of a nonnegative reward is at least -most, for weights of any size.
     """
     limited = np.minimum(
         model, np.divide(most, weight, out=np.full_like(weight, np.inf), where=weight > 0.0)
@@ -202,7 +194,6 @@ class Follower:
 
     @property
     def posterior(self) -> Posterior:
-        """The prior of the policy."""
         return self._state.setup.posterior
 
     def _process(self, graph: int) -> Process:
@@ -220,10 +211,7 @@ class Follower:
     # One decision ---------------------------------------------------------------------------------
 
     def propose(self, row: int) -> Floats:
-        """Return the distribution of the policy at a decision, over all arms of the log.
-
-        Everything that had arrived before the decision is learned first.
-        """
+        """Learn what had arrived before a decision; return the distribution over all arms."""
         data, state = self._data, self._state
         self._learn_until(int(data.entry[row]))
         setup, graph = state.setup, int(data.graph[row])
@@ -253,7 +241,7 @@ class Follower:
         return found
 
     def play(self, row: int) -> None:
-        """Play the logged arm of a decision, so that its outcomes are learned when they arrive."""
+        """Play the logged arm, so that its outcomes are learned when they arrive."""
         data, state = self._data, self._state
         pi = None
         if data.pi.known[row]:
@@ -284,14 +272,12 @@ class Follower:
         return int(self._data.number[row]) if in_order else self._state.decisions + 1
 
     def _is_in_order(self, row: int) -> bool:
-        """Return whether all earlier decisions of the log were played."""
         return len(self._numbers) == row
 
     def _feedback(self, process: Process, row: int) -> Feedback:
         return draw_graph(process, int(self._data.round[row]), self._origin.keys)
 
     def _learn_until(self, entry: int) -> None:
-        """Learn what had arrived before an entry of the journal."""
         entries, state = list[Entry](), self._state
         while self._next is not None and self._next[0] < entry:
             _, kind, what = self._next
@@ -333,7 +319,6 @@ class Follower:
 
 
 def start_prior(origin: Origin, posterior: str | Posterior | None, prior: object) -> Posterior:
-    """Return the prior of the first arms of a log: the given one, or that of the log."""
     names = origin.arms[: origin.first_arms]
     if posterior is not None or prior is not None or origin.prior is None:
         return make_prior(posterior, prior, names, names)
@@ -344,7 +329,6 @@ def start_prior(origin: Origin, posterior: str | Posterior | None, prior: object
 
 
 def check_rewards(seen: OutcomeLists, posterior: Posterior) -> None:
-    """Raise InputError if a posterior does not have the rewards of a log."""
     support = reward_support(posterior)
     inside = (seen.reward >= support.low) & (seen.reward <= support.high)
     wrong = ~np.where(seen.weight == 1.0, support.contains(seen.reward), inside)
@@ -361,8 +345,7 @@ def _events(
 ) -> Iterator[tuple[int, str, Any]]:
     """Yield changes and outcomes with their entries, in the order of the entries.
 
-    Late outcomes are not learned. Policies that divide by probabilities of observation do not learn
-    extra outcomes, which have none.
+    Late outcomes are left out, and so are extra ones for policies that divide by probabilities.
     """
     seen = data.outcomes
     used = ~seen.late & (incremental | ~seen.extra)
@@ -422,7 +405,7 @@ class Evaluation:
     standard_error : float
         Its standard error.
     interval : tuple of float
-        Interval from the central limit theorem for martingales. It is asymptotic: see ``label``.
+        Asymptotic interval from the central limit theorem for martingales.
     guaranteed : tuple of float or None
         Interval that is valid for every number of decisions and every weight, also if the logging
         policy learned. None if decisions are open, answers are missing, or rewards are not known
@@ -479,13 +462,7 @@ class Evaluation:
         return "\n".join([*lines, *(f"Warning: {one}." for one in self.warnings)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON values, without the terms.
-
-        Returns
-        -------
-        dict
-            The attributes.
-        """
+        """Return the attributes without ``terms`` as JSON values."""
         found = {name: value for name, value in vars(self).items() if name != "terms"}
         return found | {
             "interval": list(self.interval),
@@ -528,9 +505,8 @@ def evaluate(
         Model of the rewards and number of rounds of a learning policy, as in
         :class:`graphbandits.Agent`. The default is those of the log.
     before : date, datetime, str or float, optional
-        Use only decisions that were made before this time, such as "2026-01-31", for example
-        because later ones are still open. A number is in seconds since 1970; a date without a time
-        zone is local time.
+        Use only decisions made before this time, as in :meth:`graphbandits.Agent.at`, for example
+        because later ones are still open.
 
     Returns
     -------
@@ -540,8 +516,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If the log has no propensities, or none where the policy has mass; the message has the share
-        that the log covers.
+        If the log has no propensities, or none where the policy has mass.
 
     Examples
     --------
@@ -549,8 +524,8 @@ def evaluate(
     >>> agent = Agent("uniform", arms=["ann", "bob"], graph="complete", seed=1)
     >>> for _ in range(50):
     ...     agent.observe(agent.decide(), {"ann": 1, "bob": 0})
-    >>> found = evaluate(agent.log(), {"ann": 0.75, "bob": 0.25})
-    >>> found.estimator, round(found.value, 2), found.coverage
+    >>> result = evaluate(agent.log(), {"ann": 0.75, "bob": 0.25})
+    >>> result.estimator, round(result.value, 2), result.coverage
     ('dr-side', 0.75, 1.0)
     """
     if not isinstance(log, DecisionLog):
@@ -578,7 +553,6 @@ def evaluate(
 
 
 def _made_before(log: DecisionLog, before: date | str | float | None) -> Ints:
-    """Return the rows of the decisions that were made before a time; there is at least one."""
     if not len(log):
         raise InputError("the log is empty: it has no decisions")
     if before is None:
@@ -626,7 +600,6 @@ class _Fixed:
             self.text = str(log.arms[int(row.argmax())])
 
     def blocks(self, rows: Ints, size: int) -> Iterator[Floats]:
-        """Yield the distributions of consecutive decisions."""
         for first in range(0, len(rows), size):
             yield self._some(rows[first : first + size])
 
@@ -641,7 +614,6 @@ class _Fixed:
         return found
 
     def propose(self, row: int) -> Floats:
-        """Return the distribution at a decision."""
         found: Floats = self._some(np.array([row]))[0]
         return found
 
@@ -671,11 +643,9 @@ class _Learning:
             yield np.array(found)
 
     def propose(self, row: int) -> Floats:
-        """Return the distribution at a decision."""
         return self._follower.propose(row)
 
     def play(self, row: int) -> None:
-        """Play a decision, so that its outcomes are learned."""
         self._follower.play(row)
 
 
@@ -686,7 +656,6 @@ def _target(
     prior: object,
     horizon: int | None,
 ) -> _Fixed | _Learning:
-    """Return the evaluated policy."""
     if isinstance(policy, Mapping):
         return _Fixed(log, policy)
     names = set(log.arms) | {str(arm) for arm in log.arms}
@@ -717,7 +686,6 @@ def _target(
 
 
 def _support(log: DecisionLog, posterior: str | Posterior | None) -> Support | None:
-    """Return the rewards of the prior of the log, or those of rewards 0 and 1."""
     seen = log.arrays.outcomes.reward
     if posterior is None and log.origin.prior is None:
         binary = values(0, 1)
@@ -796,7 +764,6 @@ class _Study:
             )
 
     def estimate(self) -> Evaluation:
-        """Return the result of an estimator that uses all decisions."""
         rows, count = self._rows, len(self._rows)
         size = max(1, MOST_ENTRIES // self._arms)
         support = self._support
@@ -853,11 +820,8 @@ class _Study:
         return self._result(value, error, bounds, effective, psi, np.concatenate(rewards))
 
     def _check_weights(self, weight_sum: Floats) -> None:
-        """Doubt the probabilities of the log if the average weight is far from its mean.
-
-        Given the past, the sum of the weights of a decision has the mean 1, whatever the policy.
-        Arms without an outcome have no weights; another warning is about them.
-        """
+        # given the past, the sum of the weights of a decision has the mean 1, whatever the policy;
+        # arms without an outcome have no weights: another warning is about them
         count, average, expected = len(weight_sum), weight_sum.mean(), 1.0 - self._silent_share
         if count < FEW:
             return
@@ -869,13 +833,12 @@ class _Study:
             )
 
     def _seeable(self, block: _Block) -> NDArray[np.bool_]:
-        """Return which arms the log can show at each decision."""
         if self._known:
             return block.chance > 0.0
         return np.broadcast_to(self._ever_played, block.chance.shape)
 
     def _uncovered(self, outside: Floats, rows: Ints) -> str:
-        """Describe where the policy has mass that the log cannot show; empty if nowhere."""
+        """Describe where the policy has mass that the log cannot show."""
         row, arm = np.unravel_index(int(outside.argmax()), outside.shape)
         if outside[row, arm] <= 1e-9:
             return ""
@@ -926,7 +889,6 @@ class _Study:
         return self._result(value, error, bounds, effective_size(weight), psi, reward)
 
     def _playable(self, row: int) -> Ints:
-        """Return the arms that could be played."""
         lists = self._data.eligible
         if lists.known[row]:
             return lists.arm[lists.start[row] : lists.start[row + 1]]
@@ -1003,7 +965,6 @@ class _Study:
         )
 
     def _guaranteed(self, bounds: _Bounds) -> tuple[float, float] | None:
-        """Return the guaranteed interval on the scale of the rewards, if there is one."""
         support = self._support
         if support is None or not self._guarantees:
             return None
@@ -1019,7 +980,6 @@ class _Study:
 
 
 def _doubt(effective: float, psi: Floats, rewards: Floats) -> str:
-    """Return why a normal interval is not reliable; empty if it is."""
     for few, what in ((len(psi), "decisions"), (effective, "effective outcomes")):
         if few < FEW:
             return f"only {math.floor(few)} {what}"
@@ -1063,7 +1023,6 @@ class _Bounds:
             self._parts[side].append((psi, least))
 
     def add_rewards(self, reward: Floats) -> None:
-        """Add rewards of accepted decisions, with weight 1."""
         for side, gain in enumerate((reward, 1.0 - reward)):
             self._parts[side].append((gain, np.zeros_like(gain)))
 
@@ -1080,8 +1039,8 @@ class _Bounds:
 class _Block:
     """Consecutive decisions as arrays of decisions and arms.
 
-    ``chance`` is the probability that an outcome is seen, ``seen`` those that the estimator uses,
-    and ``everything`` all outcomes, which the model uses.
+    ``chance`` is the probability that an outcome is seen, ``seen`` are those that the estimator
+    uses, and ``everything`` are all outcomes, which the model uses.
     """
 
     rows: Ints
@@ -1153,7 +1112,6 @@ def _feedbacks(log: DecisionLog, rows: Ints) -> Iterator[tuple[Ints, Feedback]]:
 
 
 def _positive(feedback: Feedback) -> Feedback:
-    """Return the graph with probability 1 for all arms that may be seen."""
     if isinstance(feedback, SparseFeedback):
         return SparseFeedback(
             feedback.start, feedback.column, (feedback.weight > 0.0).astype(np.float64)
@@ -1166,9 +1124,8 @@ def _positive(feedback: Feedback) -> Feedback:
 def _answer_rates(data: LogArrays, rows: Ints, arms: int, side: bool) -> tuple[Floats, float]:
     """Return the share of answers of each arm among certain observations, and the missing share.
 
-    Observations with a probability below 1 do not count: an answer may be missing because there was
-    no observation. The rate of all arms counts as some observations of each arm, so that few
-    observations do not give extreme weights.
+    The rate of all arms counts as some observations of each arm: few observations do not give
+    extreme weights.
     """
     seen = data.outcomes
     certain_row, certain_arm = rows, data.arm[rows]
@@ -1189,7 +1146,6 @@ def _answer_rates(data: LogArrays, rows: Ints, arms: int, side: bool) -> tuple[F
 
 
 def _silent_arms(data: LogArrays, rows: Ints, arms: int, side: bool) -> NDArray[np.bool_]:
-    """Return the arms without an outcome that the estimator can use."""
     seen, place = data.outcomes, _outcomes_of(data, rows)
     if not side:
         place = place[seen.arm[place] == data.arm[seen.row[place]]]
@@ -1198,6 +1154,5 @@ def _silent_arms(data: LogArrays, rows: Ints, arms: int, side: bool) -> NDArray[
 
 
 def _outcomes_of(data: LogArrays, rows: Ints) -> Ints:
-    """Return the positions of the outcomes of some decisions, without extra ones."""
     _, place = spread(data.outcomes.start, rows)
     return place[~data.outcomes.extra[place]]

@@ -185,10 +185,7 @@ class _Student(NaturalFamily):
 
 
 def _log_rising(start: Floats, steps: Floats) -> Floats:
-    """Return log Gamma(start + steps) - log Gamma(start) - log Gamma(steps), and 0 for no steps.
-
-    A difference of two large values of log Gamma would lose the digits of a small step.
-    """
+    """Return log Gamma(start + steps) - log Gamma(start) - log Gamma(steps), exactly."""
     start, steps = np.broadcast_arrays(start, steps)
     found = np.where(steps == 0.0, 0.0, np.log(start))
     other = (steps != 0.0) & (steps != 1.0)
@@ -206,15 +203,7 @@ _FAMILIES: dict[type, type[NaturalFamily]] = {
 
 
 def natural_family(posterior: Posterior) -> NaturalFamily | None:
-    """Return the family of a prior; None if its predictions are not known exactly.
-
-    These are plug-ins, discounted posteriors, and posteriors that round rewards at random.
-
-    >>> family = natural_family(BetaBernoulli.of(arms=1, a=3, b=1))
-    >>> success = family.statistic(np.array([0]), np.array([1.0]), np.array([1.0]))
-    >>> np.exp(family.log_predictive(family.prior, success))
-    array([0.75])
-    """
+    """Return the family of a prior; None for plug-ins, discounted and randomly rounding priors."""
     # an exact type: a subclass may have other updates
     found = _FAMILIES.get(type(cast(object, posterior)))
     return None if found is None or is_discounted(posterior) else found(posterior)
@@ -281,11 +270,9 @@ class SequentialTest:
 
     @property
     def outcomes(self) -> int:
-        """Number of reported outcomes."""
         return int(self._count[0])
 
     def add(self, arm: Ints, reward: Floats, weight: Floats, time: Floats) -> None:
-        """Add reported outcomes, in their order."""
         if self.failed or not len(arm):
             return
         self._add_rows(arm)
@@ -319,7 +306,6 @@ class SequentialTest:
             self.time = float(time[best])
 
     def _add_rows(self, arm: Ints) -> None:
-        """Add a row for each arm that has its first outcome."""
         new = np.unique(arm[self._row[arm] == 0])
         if not len(new):
             return
@@ -341,7 +327,6 @@ class SequentialTest:
         self._recent = np.append(self._recent, np.zeros((len(new), RECENT, 2)), axis=0)
 
     def _keep_recent(self, row: Ints, reward: Floats, weight: Floats) -> None:
-        """Keep the last reports of each row, before they are counted."""
         order = np.argsort(row, kind="stable")
         rows, place = row[order], np.arange(len(row))
         number = self._count[rows] + place - np.searchsorted(rows, rows)
@@ -350,7 +335,6 @@ class SequentialTest:
         self._recent[rows[last], number[last] % RECENT] = found[last]
 
     def _count_in_row(self, reward: Floats) -> None:
-        """Count how often the last reward was reported in a row."""
         starts = np.flatnonzero(reward != np.append(self.last, reward[:-1]))
         if not len(starts):
             self.in_row += len(reward)
@@ -392,17 +376,14 @@ class SequentialTest:
         )
 
     def together(self, level: float) -> ArmEvidence:
-        """Return the evidence of all arms together."""
         return self._row_evidence(0, math.log(TOGETHER), level)
 
     def arms(self, level: float, most: int = 10) -> list[ArmEvidence]:
-        """Return the arms with the highest evidence against their posteriors."""
         held = self._share[self._arm[1:]] + self._highest[1:]
         order = np.argsort(-held, kind="stable")[:most] + 1
         return [self._row_evidence(k, self._share[self._arm[k]], level) for k in order.tolist()]
 
     def sufficient(self, level: float) -> int:
-        """Count the arms whose evidence alone reaches the threshold of the test."""
         held = self._share[self._arm[1:]] + self._highest[1:]
         return int((held >= -math.log(level)).sum())
 
@@ -457,11 +438,9 @@ class HealthRecord:
 
     @property
     def last(self) -> tuple[int, float]:
-        """Number and time of the last entry."""
         return self._state.number, self._state.time
 
     def _begin_test(self, fresh: bool) -> None:
-        """Begin a test, from the prior or from what was learned."""
         setup, arrays = self._state.setup, self._state.policy_state
         self._test: SequentialTest | None = None
         self._reason, start = "", None
@@ -483,7 +462,6 @@ class HealthRecord:
     # Entries --------------------------------------------------------------------------------------
 
     def add(self, entries: Iterable[Entry], get: Callable[[str], bytes]) -> None:
-        """Add entries of the journal; ``get`` returns a stored object."""
         state = self._state
         for entry in entries:
             body, kind, decision = entry.body, entry.kind, None
@@ -525,7 +503,6 @@ class HealthRecord:
             self._test.add(seen.arm, seen.reward, weight, time)
 
     def _flush(self) -> None:
-        """Add the outcomes so far to the test, in one call instead of thousands."""
         if self._new and self._test is not None:
             arm, *rest = (np.array(one) for one in zip(*self._new, strict=True))
             self._test.add(arm, *(one.astype(np.float64) for one in rest))
@@ -547,7 +524,6 @@ class HealthRecord:
             self._count_revealed()
 
     def _count_revealed(self) -> None:
-        """Add up what the closed decisions reveal."""
         for example, count in self._closed.values():
             reach = self._state.reach(example)
             self._revealed[: len(reach)] += count * reach
@@ -557,7 +533,6 @@ class HealthRecord:
     # Report ---------------------------------------------------------------------------------------
 
     def report(self, now: float, level: float) -> Health:
-        """Return the health at a time, with tests of a level."""
         state = self._state
         due = [one for one in state.open.values() if one.is_due(now)]
         waiting = [one for one in state.open.values() if not one.is_due(now)]
@@ -620,7 +595,6 @@ class HealthRecord:
         )
 
     def _contradictions(self, found: PosteriorTest | None, level: float) -> list[str]:
-        """Return warnings if the outcomes contradict the posterior, those of all arms first."""
         test = self._test
         if test is None or found is None or not found.contradicts:
             return []
@@ -683,12 +657,8 @@ def low_shares(
 ) -> NDArray[np.bool_]:
     """Return which arms have a significantly lower share of answers than the other arms.
 
-    If all revealed outcomes are certain, this is the exact test of Fisher for each arm against all
-    others. Otherwise the numbers are compared as numbers of rare events: given the number of all
-    answers, that of one arm is binomial. The levels are divided by the number of arms.
-
-    >>> low_shares(np.array([50.0, 50.0]), np.array([20.0, 45.0]), 0.01, certain=True)
-    array([ True, False])
+    If all revealed outcomes are certain, this is the exact test of Fisher; otherwise, given the
+    number of all answers, that of an arm is binomial. Levels are divided by the number of arms.
     """
     if len(revealed) < 2:
         return np.zeros(len(revealed), bool)
@@ -729,11 +699,6 @@ def _ratio(log: float) -> float:
 
 
 def _shown(log: float) -> str:
-    """Return a ratio in words.
-
-    >>> _shown(math.log(2345.6)), _shown(100.0)
-    ('2,300', '3e+43')
-    """
     if log >= math.log(1e6):
         exponent, digit = divmod(log / math.log(10.0), 1.0)
         return f"{10.0**digit:.0f}e+{exponent:.0f}"

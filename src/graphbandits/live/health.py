@@ -61,7 +61,7 @@ class Health:
     level : float
         Level of the tests.
     warnings : tuple of str
-        What is wrong, with numbers and advice; empty if nothing was found.
+        What is wrong, with numbers and advice.
     notes : tuple of str
         What was not tested, or cannot be.
     decisions, open, expired : int
@@ -107,13 +107,7 @@ class Health:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON values.
-
-        Returns
-        -------
-        dict
-            ``verdict``, and the attributes.
-        """
+        """Return ``verdict`` and the attributes as JSON values."""
         found = {"verdict": self.verdict} | asdict(self)
         found |= {key: list(found[key]) for key in ("warnings", "notes", "answers")}
         if self.test is not None:
@@ -124,11 +118,6 @@ class Health:
 
 
 def check_level(level: object) -> float:
-    """Return the level of a test as a float; raise InputError if it is not in (0, 1).
-
-    >>> check_level(0.05)
-    0.05
-    """
     number = isinstance(level, SupportsFloat) and not isinstance(level, bool)
     found = float(level) if number else math.nan  # type: ignore[arg-type]
     if not 0.0 < found < 1.0:
@@ -141,8 +130,8 @@ def check_level(level: object) -> float:
 def age_text(seconds: float) -> str:
     """Format an age.
 
-    >>> age_text(345_600), age_text(5400), age_text(86_400), age_text(4.25)
-    ('4 days', '90 minutes', '24 hours', '4.2 s')
+    >>> age_text(345_600), age_text(5400), age_text(4.25)
+    ('4 days', '90 minutes', '4.2 s')
     """
     units = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
     unit, size = next((one for one in units if seconds >= 2.0 * one[1]), ("s", 1.0))

@@ -112,7 +112,6 @@ class MemoryJournal:
         return _MemoryTransaction(self)
 
     def _discard(self, before: int, snapshots: list[Snapshot]) -> None:
-        """Return to an earlier number of entries, and to the snapshots of that time."""
         if self._new_request is not None:
             del self._requests[self._new_request]
         for entry in self._entries[before:]:
@@ -265,7 +264,6 @@ class PastJournal:
 
 
 def copy_objects(bodies: Iterable[dict[str, Any]], source: Journal, target: Journal) -> None:
-    """Copy the objects to which the bodies of entries refer."""
     for key in {key for body in bodies for key in _object_keys(body)}:
         target.put_object(source.get_object(key))
 

@@ -1,7 +1,6 @@
 """Logs: a table with one row per decision, with its probabilities and outcomes.
 
-A log also has what the table refers to: the names of the arms, the graphs, the prior, and the
-events between the decisions. It is part of the metadata of the table and of a Parquet file.
+Arms, graphs, prior and the events between decisions are in the metadata of the table.
 """
 
 from __future__ import annotations
@@ -56,11 +55,8 @@ class DecisionLog:
     >>> from graphbandits import Agent
     >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
     >>> agent.observe(agent.decide(), {"ann": 1, "bob": 0})
-    >>> log = agent.log()
-    >>> log
+    >>> agent.log()
     DecisionLog(1 decision, 2 arms)
-    >>> log.to_arrow()["outcomes"][0][1]["reward"].as_py()
-    0.0
     """
 
     def __init__(self, table: pa.Table, origin: Origin) -> None:
@@ -84,7 +80,7 @@ class DecisionLog:
         return self._origin
 
     def feedback(self, row: int) -> Feedback | None:
-        """Return the feedback graph of a decision; retired arms are still in it.
+        """Return the feedback graph of a decision, with retired arms; None if the log has none.
 
         Parameters
         ----------
@@ -94,7 +90,7 @@ class DecisionLog:
         Returns
         -------
         Feedback or None
-            The graph of the round; None if the log has none.
+            The graph of the round.
         """
         graph = self._table["graph"][row].as_py()
         process = None if graph is None else self._origin.processes[graph]
@@ -105,37 +101,15 @@ class DecisionLog:
     # Output ---------------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
-        """Return the log as a pyarrow table, with the graphs and arms in its metadata.
-
-        Returns
-        -------
-        pyarrow.Table
-            The table.
-        """
+        """Return the log as a pyarrow table, with the graphs and arms in its metadata."""
         return self._table.replace_schema_metadata({KEY: self._origin.to_json()})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas data frame, without the graphs and the prior.
-
-        A log of this frame has none either: :meth:`to_arrow` and :meth:`to_parquet` keep them.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table. Lists are NumPy arrays of dicts.
-        """
+        """Return the table as a pandas data frame, without the graphs and the prior."""
         return to_pandas(self._table.replace_schema_metadata(None))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the table as a polars data frame, without the graphs and the prior.
-
-        A log of this frame has none either: :meth:`to_arrow` and :meth:`to_parquet` keep them.
-
-        Returns
-        -------
-        polars.DataFrame
-            The table.
-        """
+        """Return the table as a polars data frame, without the graphs and the prior."""
         return to_polars(self._table.replace_schema_metadata(None))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
@@ -170,11 +144,6 @@ class DecisionLog:
         -------
         Path
             The file.
-
-        Raises
-        ------
-        InputError
-            If the name has another ending, or the file cannot be written.
         """
         target = Path(path)
         match target.suffix.lower():
@@ -198,11 +167,10 @@ class DecisionLog:
         return target
 
     def to_obp(self) -> dict[str, Any]:
-        """Convert to the bandit feedback of Open Bandit Pipeline.
+        """Convert to the bandit feedback of Open Bandit Pipeline, without side observations.
 
         Open decisions, and decisions without an outcome of the played arm, are left out, with an
         InputWarning: estimates from the others are biased if answers depend on arms or rewards.
-        Side observations have no place in this format.
 
         Returns
         -------
@@ -211,17 +179,11 @@ class DecisionLog:
             ``reward``, ``position`` (None), ``pscore``, ``context`` (numbers of the contexts, or
             a column of ones), ``action_context`` (one-hot) and ``pi_b`` (n_rounds, n_actions, 1).
 
-        Raises
-        ------
-        InputError
-            If a decision has no probabilities, or no decision is left.
-
         Examples
         --------
         >>> log = DecisionLog.of([{"arm": "a", "pi": {"a": 0.5, "b": 0.5}, "reward": 1}])
-        >>> found = log.to_obp()
-        >>> found["action"], found["pscore"], found["pi_b"][0, :, 0]
-        (array([0]), array([0.5]), array([0.5, 0.5]))
+        >>> log.to_obp()["pi_b"][0, :, 0]
+        array([0.5, 0.5])
         """
         data, count = self.arrays, len(self.arms)
         own = data.own_outcomes()
@@ -271,17 +233,11 @@ class DecisionLog:
         -------
         DecisionLog
             The log.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or columns are missing.
         """
         return cls.of(Path(path))
 
     @classmethod
     def _restored(cls, table: pa.Table, name: str) -> DecisionLog:
-        """Return the log of a table of :meth:`to_arrow`; ``name`` is for messages."""
         try:
             origin = Origin.from_json(table.schema.metadata[KEY])
             schema = log_schema(arm_type(origin.arms))
@@ -313,9 +269,9 @@ class DecisionLog:
             played arm, or ``pi`` of all arms (a mapping, or a list of dicts with ``arm`` and
             ``probability``); ``reward`` of the played arm, or ``outcomes`` (a mapping, or a list of
             dicts with ``arm`` and ``reward``). The other columns of a log are optional; further
-            columns are ignored. A missing value of ``reward`` is a missing answer. A table of
-            :meth:`to_arrow`, or its Parquet file, is restored with its graphs and its prior,
-            unless ``arms`` or ``graph`` are given.
+            columns are ignored. A missing value of ``reward`` is a missing answer. A decision is
+            open if its ``closed`` is null or false. A table of :meth:`to_arrow` keeps its graphs
+            and its prior, unless ``arms`` or ``graph`` are given.
         arms : int or iterable of str or int, optional
             Names of the arms, or their number. The default is the names of the graph, or those in
             the data, sorted.
@@ -326,12 +282,7 @@ class DecisionLog:
         Returns
         -------
         DecisionLog
-            The log. Decisions are closed, unless the column ``closed`` is null or false.
-
-        Raises
-        ------
-        InputError
-            If a column is missing, or a value is not allowed.
+            The log.
 
         Examples
         --------
@@ -351,7 +302,6 @@ class DecisionLog:
     def _of_journal(
         cls, start: AgentState, entries: Iterable[Entry], get: Callable[[str], bytes]
     ) -> DecisionLog:
-        """Return the log of entries; ``start`` is the state before them."""
         return cls(*journal_rows(start, entries, get))
 
     @cached_property
@@ -361,7 +311,6 @@ class DecisionLog:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a table as JSON values."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, dict):
@@ -374,7 +323,6 @@ def _cell(value: Any) -> Any:
 
 
 def _context_numbers(contexts: list[str | None]) -> Floats:
-    """Return contexts as numbers, one row per decision; a column of ones if they have none."""
     found = [None if one is None else json.loads(one) for one in contexts]
     first = found[0]
     names = list(first) if isinstance(first, dict) else None

@@ -34,7 +34,6 @@ TIME = pa.timestamp("us", "UTC")
 
 
 def log_schema(arm: pa.DataType) -> pa.Schema:
-    """Return the schema of a log; ``arm`` is the type of the names of arms."""
     chances = pa.list_(pa.struct([("arm", arm), ("probability", pa.float64())]))
     outcome = [("arm", arm), ("reward", pa.float64()), ("weight", pa.float64()), ("time", TIME)]
     outcome += [("late", pa.bool_()), ("extra", pa.bool_()), ("entry", pa.int64())]
@@ -77,14 +76,12 @@ class Origin:
     objects: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """Return the metadata as JSON."""
         fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
         fields["retired"] = sorted(self.retired.items())
         return json.dumps({"format": FORMAT, **fields}).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Origin:
-        """Restore the metadata."""
         meta = json.loads(data)
         if (number := meta.pop("format")) != FORMAT:
             raise InputError(
@@ -96,7 +93,6 @@ class Origin:
         return cls(**meta)
 
     def get(self, key: str) -> bytes:
-        """Return a stored object."""
         data = base64.b64decode(self.objects[key])
         if hashlib.sha256(data).hexdigest() != key:
             raise InputError(f"its object {key} is damaged")
@@ -104,12 +100,10 @@ class Origin:
 
     @property
     def keys(self) -> Keys:
-        """Random numbers of graphs that change."""
         return Keys(self.seed, self.trial)
 
     @cached_property
     def processes(self) -> list[Process | None]:
-        """The graphs."""
         return [None if key is None else unpack_graph(self.get(key))[0] for key in self.graphs]
 
 
@@ -248,7 +242,6 @@ class LogArrays:
 
     @classmethod
     def of(cls, table: pa.Table, origin: Origin) -> LogArrays:
-        """Convert a table; raise InputError if a value is not allowed."""
         names = pa.array(list(origin.arms), arm_type(origin.arms))
         columns = {name: _one_chunk(table[name]) for name in table.column_names}
 
@@ -303,7 +296,7 @@ class LogArrays:
         return made
 
     def _check(self, arms: int, graphs: int) -> None:
-        """Raise InputError if numbers are not valid: kernels do not check what they get."""
+        # kernels do not check what they get
         for name, valid in (
             ("number", (np.diff(self.number, prepend=0) > 0).all()),
             ("round", (self.round > 0).all()),
@@ -376,11 +369,7 @@ class LogArrays:
 
 
 def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Return the row and the position of each entry of the lists of some rows.
-
-    >>> spread(np.array([0, 2, 2, 3]), np.array([0, 2]))
-    (array([0, 0, 1]), array([0, 1, 2]))
-    """
+    """Return the row and the position of each entry of the lists of some rows."""
     count = start[rows + 1] - start[rows]
     where = np.repeat(np.arange(len(rows)), count)
     first = np.repeat(start[rows] - np.cumsum(count) + count, count)

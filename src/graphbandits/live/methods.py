@@ -54,9 +54,8 @@ class AgentMethods(ABC):
         -------
         dict
             ``name``, ``policy``, number of ``arms``, ``decisions``, ``open`` ones, ``expired``
-            ones, distinct ``outcomes`` of decisions, ``learned`` outcomes without a decision,
-            ``late`` outcomes, names of ``paused`` and ``retired`` arms, and ``entries`` of the
-            journal.
+            ones, ``outcomes`` of decisions, ``learned`` outcomes without a decision, ``late``
+            outcomes, names of ``paused`` and ``retired`` arms, and ``entries`` of the journal.
         """
 
     @abstractmethod
@@ -72,11 +71,11 @@ class AgentMethods(ABC):
         Parameters
         ----------
         last : int, optional
-            Number of entries to return, the newest ones. The default is all that were not removed.
+            Number of entries, the newest ones. The default is all that were not removed.
         after : int, optional
             Number of the entry after which to start.
         decision : Decision or str, optional
-            Return the entries of this decision only; it may be the id.
+            Return the entries of this decision (or its id) only.
 
         Returns
         -------
@@ -96,11 +95,6 @@ class AgentMethods(ABC):
         DecisionLog
             One row per decision.
 
-        Raises
-        ------
-        StoreError
-            If the agent is in memory, and its first entries were removed.
-
         Examples
         --------
         >>> from graphbandits import Agent
@@ -112,23 +106,19 @@ class AgentMethods(ABC):
 
     @abstractmethod
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
-        """Compute the current statistics alpha, Delta and h of each arm.
-
-        Paused and retired arms are left out: alpha is the probability that an arm is the best of
-        the others.
+        """Compute the current statistics alpha, Delta and h of each arm that can be played.
 
         Parameters
         ----------
         accuracy : {"simulation", "strict"}, optional
             Accuracy of the statistics. The default is that of the agent.
         estimate : bool, default=False
-            If true, the result has an estimated ``error``, which is absolute with the accuracy
-            "simulation" and relative with "strict".
+            Whether to estimate the ``error``: absolute with "simulation", relative with "strict".
 
         Returns
         -------
         BeliefsByArm
-            Statistics by arm.
+            Statistics by arm, without paused and retired arms.
 
         Raises
         ------
@@ -148,39 +138,30 @@ class AgentMethods(ABC):
     def health(self, level: float = 0.01) -> Health:
         """Report whether outcomes contradict the posterior, and which answers are missing.
 
-        A sequential test compares the outcomes with the predictions of the posterior
-        (:mod:`graphbandits.live.evidence`). If the model is right and the parameters of the arms
-        are drawn from the prior, it ever warns with a probability of at most ``level``, however
-        often it is called. :meth:`reset` starts it again, and so does :meth:`forget`, from what was
-        learned. The first call reads the journal; further calls read what is new.
+        A sequential test compares the outcomes with the predictions of the posterior. If the model
+        is right and the parameters of the arms are drawn from the prior, the probability that it
+        ever warns is at most ``level``, however often it is called. :meth:`reset` starts it again,
+        and so does :meth:`forget`, from what was learned.
 
         Parameters
         ----------
         level : float, default=0.01
-            Level of the tests.
+            Level of the tests, between 0 and 1.
 
         Returns
         -------
         Health
             Warnings, counts, the test, and the shares of answers by arm.
 
-        Raises
-        ------
-        InputError
-            If the level is not between 0 and 1.
-
         Examples
         --------
         >>> from graphbandits import Agent
         >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"ann": (30, 50), "bob": (25, 50)})
-        100
-        >>> agent.health().verdict
-        'ok'
+        >>> agent.learn({"ann": (30, 50), "bob": (25, 50)}), agent.health().verdict
+        (100, 'ok')
         >>> agent.learn({"ann": (0, 40), "bob": (21, 40)})  # the tracking of ann is broken
         80
-        >>> found = agent.health()
-        >>> found.verdict, found.test.arms[0].arm
+        >>> agent.health().verdict, agent.health().test.arms[0].arm
         ('warning', 'ann')
         """
 
@@ -188,9 +169,8 @@ class AgentMethods(ABC):
     def trend(self, points: int = 200) -> dict[str, Any]:
         """Return how expected regret, information ratio and entropy have developed.
 
-        The statistics of a decision are those with which it was made, as in :meth:`explain`. With
-        more than 400 decisions, some at equal distances stand for the others. The first call reads
-        the journal, further calls read what is new.
+        The statistics of a decision are those with which it was made, as in :meth:`explain`. Of
+        more than 400 decisions, some at equal distances are chosen.
 
         Parameters
         ----------
@@ -204,16 +184,6 @@ class AgentMethods(ABC):
             ``regret``, the estimated ``cumulative`` regret, the information ``ratio`` and the
             ``entropy`` of the best arm before it. Values are None if the policy has no posterior.
             ``every`` is the distance between two decisions.
-
-        Examples
-        --------
-        >>> from graphbandits import Agent
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> for reward in (1, 1, 0):
-        ...     decision = agent.decide()
-        ...     agent.observe(decision, {decision.arm: reward})
-        >>> [round(value, 2) for value in agent.trend()["cumulative"]]
-        [0.17, 0.31, 0.42]
         """
 
     @abstractmethod
@@ -223,7 +193,7 @@ class AgentMethods(ABC):
         Parameters
         ----------
         search : str, default=""
-            The text; upper and lower case are the same. By default all arms are found.
+            The text, in upper or lower case. The default matches all arms.
         limit : int, default=20
             Largest number of arms to return.
 
@@ -232,16 +202,8 @@ class AgentMethods(ABC):
         arms : list of dict
             Rows as those of :meth:`overview`: arms whose names start with the text, then those that
             are most likely the best.
-        found : int
-            Number of arms that were found.
-
-        Examples
-        --------
-        >>> from graphbandits import Agent
-        >>> agent = Agent("ts-n", arms=["ann", "bob", "joanna"], seed=1)
-        >>> rows, found = agent.find_arms("AN")
-        >>> [row["arm"] for row in rows], found
-        (['ann', 'joanna'], 2)
+        count : int
+            Number of all arms that match.
         """
 
     @abstractmethod
@@ -263,14 +225,6 @@ class AgentMethods(ABC):
             ``arms`` and the probability that i reveals j; ``edges_left_out``, their number;
             ``directed``; the ``total`` number of arms; ``changes``, whether the graph differs from
             round to round; ``last``, the positions of the three arms that were played last.
-
-        Examples
-        --------
-        >>> from graphbandits import Agent
-        >>> agent = Agent("ts-n", arms=["ann", "bob", "eve"], graph="edges(1>2:0.5)", seed=1)
-        >>> found = agent.neighbourhood()
-        >>> [row["arm"] for row in found["arms"]], found["edges"], found["directed"]
-        (['ann', 'bob', 'eve'], [[0, 1, 0.5]], True)
         """
 
     @abstractmethod
@@ -286,21 +240,13 @@ class AgentMethods(ABC):
         before : int, optional
             Number of the decision before which to start.
         only_open : bool, default=False
-            Whether only decisions are returned that can be observed.
+            Whether to return open decisions only.
 
         Returns
         -------
         list of dict
             ``id``, ``number``, ``arm``, ``probability``, ``time``, ``expires``, ``status`` ("open",
             "closed" or "expired"), ``outcomes`` by arm, and the arms of ``late`` outcomes.
-
-        Examples
-        --------
-        >>> from graphbandits import Agent
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
-        >>> agent.observe(agent.decide(), {"bob": 1}, partial=True)
-        >>> [(one["status"], one["outcomes"]) for one in agent.decisions()]
-        [('open', {'bob': 1.0})]
         """
 
     @abstractmethod
@@ -315,20 +261,14 @@ class AgentMethods(ABC):
         Returns
         -------
         Decision
-            The decision.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, or its record was removed.
+            The decision. An unknown or removed one is an InputError.
         """
 
     @abstractmethod
     def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
-        """Explain why an arm was played, from the journal alone.
+        """Explain why an arm was played, with the state before the decision.
 
-        The state before the decision is replayed: later outcomes and changes of policy, graph and
-        arms do not change the explanation.
+        Later outcomes and changes of policy, graph and arms do not change the explanation.
 
         Parameters
         ----------
@@ -341,11 +281,6 @@ class AgentMethods(ABC):
         -------
         Explanation
             The explanation: ``text``, ``to_dict()``, a table of rich, ``figure()``.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision, or its record was removed.
 
         Examples
         --------
@@ -372,15 +307,6 @@ class AgentMethods(ABC):
             ``status`` as in :meth:`status`; ``arms``, a list with ``arm``, ``number``, ``status``,
             ``alpha``, ``delta``, ``h`` (None without a posterior), ``plays``, ``outcomes`` and
             ``state``; the number of ``others``; and ``decisions``, as in :meth:`history`.
-
-        Examples
-        --------
-        >>> from graphbandits import Agent
-        >>> agent = Agent("ts-n", arms=["ann", "bob"], seed=1)
-        >>> agent.learn({"bob": (3, 4)})
-        4
-        >>> [(one["arm"], one["outcomes"]) for one in agent.overview()["arms"]]
-        [('bob', 4.0), ('ann', 0.0)]
         """
 
     # Decisions ------------------------------------------------------------------------------------
@@ -435,36 +361,28 @@ class AgentMethods(ABC):
         n : int, optional
             Number of decisions, which are returned as a list. By default one decision is returned.
         distinct : bool, default=False
-            Whether the arms of the ``n`` decisions must differ. Each is then decided among the
-            arms that are left; its ``pi`` is conditional on the earlier ones.
+            Whether the arms of the ``n`` decisions must differ. Each is decided among the arms that
+            are left; its ``pi`` is conditional on the earlier ones.
         among, exclude : iterable of arms, optional
             Arms that may be played, or that may not. The statistics are those of the best arm that
             may be played.
         graph : graph, optional
-            Graph of these decisions, if it is known and differs from that of the agent.
+            Graph of these decisions, if it differs from that of the agent.
         context : object, optional
             JSON value that is kept with the decision.
         pending : {"ignore", "expected"}, default="ignore"
-            Whether outcomes that are expected from open decisions are ignored, or counted by their
-            expectation: then the posterior is narrower, with the same mean, and further decisions
-            try other arms.
+            Whether outcomes of open decisions are ignored, or counted by their expectation: then
+            the posterior is narrower, with the same mean, and further decisions try other arms.
         expires : timedelta or float, optional
             Time after which these decisions expire, if it differs from that of the agent.
         request : str, optional
-            Key of this request, chosen by the caller. If the same request is made again with the
-            same key within seven days, its decisions are returned again, and none is made.
+            Key of this request, chosen by the caller. The same request with the same key within
+            seven days returns the same decisions; another request with this key is a ConflictError.
 
         Returns
         -------
         Decision or list of Decision
             Arm to play, and the arms that may be observed.
-
-        Raises
-        ------
-        InputError
-            If an argument is not allowed, or no arm may be played.
-        ConflictError
-            If another request was made with this key.
 
         Examples
         --------
@@ -499,18 +417,18 @@ class AgentMethods(ABC):
         """Learn from outcomes of a decision.
 
         Without ``partial`` the decision is closed. If an exception is raised, nothing changes. The
-        same outcome may be reported again: it counts once. Outcomes of a decision that has expired
-        are kept in the journal, counted as ``late`` in :meth:`status`, and not learned. If early
-        outcomes contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
+        same outcome may be reported again: it counts once. Outcomes of an expired decision are kept
+        in the journal, counted as ``late`` in :meth:`status`, and not learned. If early outcomes
+        contradict the prior, :class:`graphbandits.errors.InputWarning` is issued once.
 
         Parameters
         ----------
         decision : Decision or str
             The decision, or its id.
         outcomes : mapping of arm to float or pair
-            Observed rewards. Omit the arms that were not observed. Several outcomes of an arm can
-            be given as one pair (total, count): (successes, trials) of Bernoulli arms, (sum,
-            number) of Gaussian rewards, (events, exposure) of counts.
+            Observed rewards, without the arms that were not observed. A pair (total, count) stands
+            for several outcomes of an arm: (successes, trials) of Bernoulli arms, (sum, number) of
+            Gaussian rewards, (events, exposure) of counts.
         partial : bool, default=False
             Whether more outcomes of this decision may come. Policies that divide by probabilities
             of observation, such as ``exp3-ix``, learn when the decision is closed.
@@ -520,8 +438,8 @@ class AgentMethods(ABC):
         Raises
         ------
         InputError
-            If the agent has not made this decision, if it is closed, if an arm or a reward is not
-            allowed, or if another reward was reported before.
+            If the decision is unknown or closed, an arm or a reward is not allowed, or another
+            reward was reported before.
 
         Examples
         --------
@@ -543,8 +461,6 @@ class AgentMethods(ABC):
     ) -> None:
         """Learn from outcomes of several decisions, in one transaction: all of them, or none.
 
-        The same as :meth:`observe` for each decision, and faster.
-
         Parameters
         ----------
         outcomes : mapping of Decision or str to mapping
@@ -552,15 +468,7 @@ class AgentMethods(ABC):
         partial, extra : bool, default=False
             As in :meth:`observe`, for all of these decisions.
         request : str, optional
-            Key of this request, chosen by the caller. Another request with the same key within
-            seven days is an error; the same one again changes nothing.
-
-        Raises
-        ------
-        InputError
-            As in :meth:`observe`; then nothing was learned.
-        ConflictError
-            If another request was made with this key.
+            Key of this request, as in :meth:`decide`. The same request again changes nothing.
 
         Examples
         --------
@@ -568,25 +476,16 @@ class AgentMethods(ABC):
         >>> agent = Agent("ts-n", arms=["ann", "bob"], graph="complete", seed=1)
         >>> first, second = agent.decide(2)
         >>> agent.observe_many({first: {"ann": 1, "bob": 0}, second.id: {"bob": 1}})
-        >>> agent.status()["outcomes"]
-        3
         """
         self._perform(ObserveMany(_by_id(outcomes), partial, extra, request))
 
     def close(self, decision: Decision | str) -> None:
-        """Close a decision: no more outcomes of it are expected.
-
-        A closed decision stays closed.
+        """Close a decision: no more outcomes of it are expected. It stays closed.
 
         Parameters
         ----------
         decision : Decision or str
             The decision, or its id.
-
-        Raises
-        ------
-        InputError
-            If the agent has not made this decision.
         """
         self._perform(Close(id_of(decision)))
 
@@ -624,8 +523,6 @@ class AgentMethods(ABC):
         101
         >>> agent.learn({"ann": (30, 100), "bob": 1}, key="last year")
         0
-        >>> agent.state["a"]
-        {'ann': 31.0, 'bob': 2.0}
         """
         learned: int = self._perform(Learn(table, key, unknown))
         return learned
@@ -651,17 +548,11 @@ class AgentMethods(ABC):
             Parameters of its prior, such as (2, 5) or {"mean": 0, "sd": 2}. The default is the
             prior of the other arms, if they have the same.
         edges : iterable of arms or mapping of arm to float, optional
-            Neighbours, which reveal the arm and are revealed by it; with probabilities if it is a
-            mapping.
+            Neighbours in both directions; with probabilities if it is a mapping.
         reveals, revealed_by : iterable of arms or mapping of arm to float, optional
-            Neighbours in one direction: arms that the new one reveals, or that reveal it.
-            Without any edges, a graph for any number of arms, such as "complete", is extended; in
-            other graphs the arm has no neighbours.
-
-        Raises
-        ------
-        InputError
-            If the name is taken, a neighbour is unknown, or the policy cannot take another arm.
+            Arms that the new one reveals, or that reveal it. Without any edges, a graph for any
+            number of arms, such as "complete", is extended; in other graphs the arm has no
+            neighbours.
 
         Examples
         --------
@@ -716,8 +607,6 @@ class AgentMethods(ABC):
 
         Raises
         ------
-        InputError
-            If the graph has other arms.
         NeedsError
             If the policy needs another kind of graph.
         """
@@ -731,13 +620,8 @@ class AgentMethods(ABC):
         policy : str or Policy
             The new policy.
         reset : bool, default=False
-            Whether to :meth:`reset` the agent first. It must be, unless both policies have a
+            Whether to :meth:`reset` the agent first. It is required unless both policies have a
             posterior.
-
-        Raises
-        ------
-        InputError
-            If one of the policies has no posterior, and ``reset`` is False.
         """
         self._perform(SetPolicy(policy, reset))
 
@@ -750,7 +634,6 @@ class AgentMethods(ABC):
 
 
 def id_of(decision: object) -> str:
-    """Return the id of a decision that a user has given."""
     if isinstance(decision, Decision):
         return decision.id
     if not isinstance(decision, str):
@@ -759,12 +642,10 @@ def id_of(decision: object) -> str:
 
 
 def seconds_of(value: timedelta | float | None) -> float | None:
-    """Return a duration in seconds."""
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def _by_id(outcomes: Any) -> Any:
-    """Return outcomes by the ids of their decisions."""
     if not isinstance(outcomes, Mapping):
         raise InputError(
             f"outcomes must be a mapping {{decision: {{arm: reward}}}}, not {short_repr(outcomes)}"

@@ -1,7 +1,6 @@
 """Operations of the JSON protocol: one class describes a request, and carries it out.
 
-JSON lines, POST routes, the methods of agents and clients, and help lines are made from them.
-``docs/agent-protocol.md`` lists them.
+JSON lines, POST routes, methods and help lines are made from them.
 """
 
 from __future__ import annotations
@@ -51,8 +50,7 @@ def json_key(value: Value, meaning: str = "", *, default: Any = dataclasses.MISS
 class Operation:
     """An operation. Its fields are the keys of the request, its docstring says what it does.
 
-    ``role`` is that of callers who may carry it out over HTTP, and ``route`` the last part of the
-    address for POST requests; operations that only read have GET routes.
+    ``role`` is required of callers over HTTP; ``route`` ends the address of POST requests.
     """
 
     op: ClassVar[str]
@@ -84,7 +82,6 @@ class Operation:
 
 
 def routes() -> dict[str, list[type[Operation]]]:
-    """Return the operations of each route for POST requests."""
     found = dict[str, list[type[Operation]]]()
     for operation in OPERATIONS.values():
         if operation.route:
@@ -159,7 +156,6 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
 
 
 def _decision(made: Decision, pi: bool) -> dict[str, Any]:
-    """Return a decision as JSON values; ``pi``, which may be long, only on request."""
     found: dict[str, Any] = {
         "id": made.id,
         "arm": made.arm,
@@ -177,7 +173,6 @@ def _decision(made: Decision, pi: bool) -> dict[str, Any]:
 
 
 def check_request(key: object) -> str:
-    """Return the key of a request; raise InputError if it is not valid."""
     valid = isinstance(key, str) and 0 < len(key) <= MAX_KEY and key.isascii()
     if not valid or not str(key).isprintable():
         raise InputError(
@@ -188,7 +183,6 @@ def check_request(key: object) -> str:
 
 
 def _known_request(agent: Agent, key: str, content: str) -> StoredRequest | None:
-    """Return the request with a key; raise ConflictError if its arguments were others."""
     known = agent._journal.get_request(key)
     if known is not None and known.content != content:
         raise ConflictError(
@@ -283,7 +277,6 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
         return Entry(state.number + 1, now, "observe", decision.number, body)
 
     def _content(self) -> str:
-        """Return a hash of the outcomes."""
         rows = sorted(
             (id_, sorted((str(arm), repr(reward)) for arm, reward in rewards.items()))
             for id_, rewards in self.outcomes.items()
@@ -314,7 +307,6 @@ class Close(Operation, op="close", role="admin", route="events"):
 def close_entries(
     state: AgentState, now: float, decisions: Iterable[OpenDecision], reason: str
 ) -> list[Entry]:
-    """Return the entries that close decisions."""
     body = {"reason": reason, "closes": True}
     return [
         Entry(number, now, "close", one.number, body)
@@ -528,7 +520,6 @@ class SetPolicy(Operation, op="set_policy", role="admin", route="events"):
 
 
 def hash_of(data: bytes) -> str:
-    """Return the hash of an object that is not stored."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -88,7 +88,6 @@ def _csv_rows(lines: Iterable[list[str]]) -> list[dict[str, str | None]]:
 
 
 def columns_of(data: Any, what: str = "a log must be") -> dict[str, list[Any]]:
-    """Return the columns of a data frame, a pyarrow table, or a list of dicts."""
     if isinstance(data, list | tuple) and all(isinstance(row, Mapping) for row in data):
         names = dict.fromkeys(name for row in data for name in row)
         return {str(name): [row.get(name) for row in data] for name in names}
@@ -108,7 +107,6 @@ def columns_of(data: Any, what: str = "a log must be") -> dict[str, list[Any]]:
 def log_from_columns(
     columns: dict[str, list[Any]], arms: int | Iterable[Arm] | None, graph: GraphLike
 ) -> tuple[pa.Table, Origin]:
-    """Return the table of a log, and what it refers to."""
     _check_columns(columns)
     count = len(columns["arm"])
 
@@ -271,7 +269,6 @@ def _sorted_names(found: set[Any]) -> list[Arm]:
 
 
 def _value(cell: Any) -> Any:
-    """Return a cell; None if it is missing."""
     if isinstance(cell, np.ndarray | np.generic):
         cell = cell.tolist()
     missing = isinstance(cell, float) and math.isnan(cell)
@@ -279,7 +276,6 @@ def _value(cell: Any) -> Any:
 
 
 def _parsed(cell: Any) -> Any:
-    """Return a list or mapping, which may be a JSON text."""
     try:
         return json.loads(cell) if isinstance(cell, str) else _value(cell)
     except ValueError as error:
@@ -334,7 +330,6 @@ def _whole(cell: Any) -> int | None:
 
 
 def _seconds(cell: Any) -> float | None:
-    """Return a time in seconds since 1970; a time without a zone is UTC."""
     value = _value(cell)
     if isinstance(value, str):
         with suppress(ValueError):
@@ -365,10 +360,7 @@ def _context(cell: Any) -> str | None:
 def journal_rows(
     start: AgentState, entries: Iterable[Entry], get: Callable[[str], bytes]
 ) -> tuple[pa.Table, Origin]:
-    """Return the log of the decisions in the entries of a journal, in one pass.
-
-    ``start`` is the state before the first entry.
-    """
+    """Return the log of the entries of a journal; ``start`` is the state before the first one."""
     rows = _Rows(start, get)
     for entry in entries:
         rows.add(entry)
@@ -376,7 +368,7 @@ def journal_rows(
 
 
 class _Rows:
-    """Rows of a log that grow with the entries of a journal."""
+    """Rows of a log, from the entries of a journal."""
 
     def __init__(self, start: AgentState, get: Callable[[str], bytes]) -> None:
         setup = start.setup
@@ -415,7 +407,6 @@ class _Rows:
         self._closed: dict[int, tuple[float, str, int]] = {}
 
     def add(self, entry: Entry) -> None:
-        """Add an entry of the journal."""
         body = entry.body
         if entry.kind in CHANGES:
             data = None if entry.data is None else base64.b64encode(entry.data).decode()
@@ -480,7 +471,6 @@ class _Rows:
         self._eligible.append(self._eligible_arms(body, round_, arm))
 
     def _reached(self, graph: int, arm: int, number: int, round_: int) -> tuple[Ints, Floats]:
-        """Return the arms that a play reveals, and their probabilities."""
         known = self._reach.get((graph, arm))
         if known is not None:
             return known
@@ -533,7 +523,6 @@ class _Rows:
             self._closed[row] = entry.time, body.get("reason", "observed"), entry.number
 
     def table(self) -> tuple[pa.Table, Origin]:
-        """Return the table, and what it refers to."""
         origin = Origin(
             tuple(self._arms),
             self._first_arms,
@@ -560,15 +549,7 @@ MOST_OUTCOMES = 1e15
 def read_outcomes(
     table: object, setup: Setup, skip: bool = False
 ) -> tuple[Ints, Floats, Floats, int]:
-    """Return arms, rewards and weights of outcomes, and their number, all checked.
-
-    Unknown arms are an error, or left out if ``skip`` is True.
-
-    >>> from graphbandits.live.setup import Setup
-    >>> setup = Setup.of("ts-n", ["ann", "bob"], "empty", seed=1)
-    >>> read_outcomes({"bob": (3, 4), "ann": 1}, setup)
-    (array([1, 0]), array([0.75, 1.  ]), array([4., 1.]), 5)
-    """
+    """Return arms, rewards, weights and number of outcomes; ``skip`` omits unknown arms."""
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         known = {arm: reward for arm, reward in table.items() if not skip or setup.has(arm)}
         found = checked_outcomes(setup, known)
@@ -594,7 +575,6 @@ def read_outcomes(
 def _from_columns(
     columns: dict[str, list[Any]], setup: Setup, skip: bool
 ) -> tuple[list[int], list[tuple[float, float]]]:
-    """Return the numbers of arms, and pairs of an average reward and a weight."""
     wanted = {"arm", "total", "count"} if "total" in columns else {"arm", "reward"}
     if not wanted <= columns.keys() <= wanted | {"count"}:
         [only] = columns if len(columns) == 1 else [""]
@@ -637,8 +617,6 @@ def _count(count: Any) -> float:
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
-    """Return the columns of a data frame, a pyarrow table, a list of dicts, or a file."""
-
     if not isinstance(table, str | os.PathLike):
         return columns_of(table, "outcomes must be a mapping {arm: reward},")
     found = columns_of(read_table(Path(table), "outcomes"))
@@ -647,7 +625,7 @@ def _columns(table: Any) -> dict[str, list[Any]]:
 
 
 def _number_of(cell: Any) -> Any:
-    """Return the number in a cell of a CSV file; what is no number is refused later."""
+    # what is no number is refused later
     with suppress(ValueError):
         return float(cell) if isinstance(cell, str) else cell
     return cell

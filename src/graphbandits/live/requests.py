@@ -42,9 +42,6 @@ def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, 
     """Carry out one request, given as text. A refused request does not change the agent.
 
     >>> agent = Agent("ids-n", arms=["ann", "bob"], graph="complete", seed=1)
-    >>> made = answer(agent, '{"op": "decide", "among": ["bob"]}')["decisions"][0]
-    >>> made["arm"], made["reveals"]
-    ('bob', {'ann': 1.0, 'bob': 1.0})
     >>> answer(agent, '{"op": "close"}')
     {'ok': False, 'error': "'close' needs the key 'id': the id of a decision, a text"}
     """
@@ -61,12 +58,7 @@ def answer(agent: Agent, line: str | bytes, *, files: bool = True) -> dict[str, 
 
 
 def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, Any]:
-    """Carry out one request, given as JSON value; without ``files``, no graph is read from a file.
-
-    >>> agent = Agent("ids-n", arms=["ann", "bob"], seed=1)
-    >>> handle(agent, {"op": "learn", "outcomes": {"ann": [3, 10], "bob": 1}})
-    {'learned': 11}
-    """
+    """Carry out one request as JSON value; without ``files``, no graph is read from a file."""
     if not isinstance(request, Mapping):
         raise InputError(
             f'a request must be an object such as {{"op": "decide"}}, not {json_repr(request)}'
@@ -97,13 +89,7 @@ def graph_of(value: Any, arms: tuple[Arm, ...]) -> GraphLike:
 
 
 def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -> Fixed:
-    """Build a graph from edges [arm, arm] or [arm, arm, probability]; [arm] has no edges.
-
-    >>> edges = [["ann", "bob", 0.5], ["eve"]]
-    >>> graph = _from_edges(("ann", "bob", "eve"), edges, directed=True)
-    >>> graph.names, graph.feedback.reach([0])
-    (('ann', 'bob', 'eve'), array([[1. , 0.5, 0. ]]))
-    """
+    """Build a graph from edges [arm, arm] or [arm, arm, probability]; [arm] has no edges."""
     known, number = set(map(str, arms)), dict[str, int]()
     ends, chances = list[tuple[int, int]](), list[float]()
     for edge in edges:
@@ -125,11 +111,7 @@ def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parse strict JSON: no repeated keys, and only finite numbers.
-
-    >>> read_json(b'{"ann": [3, 1e1]}')
-    {'ann': [3, 10.0]}
-    """
+    """Parse strict JSON: no repeated keys, and only finite numbers."""
     if len(text) > MOST_BYTES:
         raise InputError(f"a request has at most {MOST_BYTES:,} bytes: divide it into several")
     found = ""

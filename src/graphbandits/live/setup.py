@@ -52,23 +52,17 @@ _I4, _F8 = np.dtype("<i4"), np.dtype("<f8")
 
 
 def pack_graph(process: Process, text: str | None) -> bytes:
-    """Convert a graph to bytes."""
     arrays: Arrays = {}
     return pack_npz({"graph": pack_process(process, text, arrays), "text": text}, arrays)
 
 
 def unpack_graph(data: bytes) -> tuple[Process, str | None]:
-    """Restore a graph and its text form from the result of :func:`pack_graph`."""
     meta, arrays = unpack_npz(data)
     return unpack_process(meta["graph"], arrays), meta["text"]
 
 
 def pack_sparse(row: Floats) -> bytes:
-    """Convert the positive entries of a row of probabilities to bytes.
-
-    >>> unpack_sparse(pack_sparse(np.array([0.25, 0.0, 0.75])))
-    (array([0, 2]), array([0.25, 0.75]))
-    """
+    """Convert the positive entries of a row of probabilities to bytes."""
     (index,) = row.nonzero()
     raw = index.astype(_I4).tobytes() + row[index].astype(_F8, copy=False).tobytes()
     # many arms have few different probabilities, which compress well
@@ -76,7 +70,6 @@ def pack_sparse(row: Floats) -> bytes:
 
 
 def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
-    """Return the indices and values of the result of :func:`pack_sparse`."""
     raw = data[1:] if data[:1] == b"r" else zlib.decompress(data[1:])
     count = len(raw) // 12
     index = np.frombuffer(raw, _I4, count).astype(np.int64)
@@ -134,7 +127,6 @@ class Setup:
         accuracy: str | None = None,
         weight: str | None = "auto",
     ) -> Setup:
-        """Create a setup from the arguments of an :class:`~graphbandits.Agent`, checked."""
         names, count = names_and_number(arms)
         process = as_process(graph, count, weight)
         if count is None and _fits_any_number(graph, process.arms, weight):
@@ -162,12 +154,10 @@ class Setup:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem of the policy."""
         return Problem(self.posterior, self.horizon, self.policy.needs, GraphInfo(self.process))
 
     @cached_property
     def index(self) -> dict[Any, int]:
-        """Number of each arm, from 0."""
         return {arm: i for i, arm in enumerate(self.arms)}
 
     @cached_property
@@ -198,7 +188,6 @@ class Setup:
         return found
 
     def has(self, arm: object) -> bool:
-        """Return whether there is an arm of this name."""
         return self._find(arm) is not None
 
     def number_of(self, arm: object) -> int:
@@ -216,14 +205,10 @@ class Setup:
         return [self.number_of(arm) for arm in arms]
 
     def init(self) -> State:
-        """Return the state of the policy before the first decision."""
         return init_state(self.policy, self.problem, self.keys)
 
     def difference(self, given: Mapping[str, Any]) -> str:
-        """Return how given arms, graph or prior differ from those of the setup; empty if equal.
-
-        ``given`` has the arguments :data:`MODEL` and ``weight``; None if one was not given.
-        """
+        """Return how given arguments (None if not given) differ from the setup; empty if equal."""
         arms, graph = given["arms"], given["graph"]
         if arms is None and (graph is None or isinstance(graph, str)):
             arms = self.arms
@@ -264,20 +249,15 @@ class Setup:
     # Changes --------------------------------------------------------------------------------------
 
     def with_policy(self, policy: str | Policy) -> Setup:
-        """Return the setup with another policy."""
         return replace(self, policy=as_policy(policy)).checked()
 
     def with_graph(self, process: Process, text: str | None) -> Setup:
-        """Return the setup with another graph of the same arms."""
         return replace(self, process=process, graph_text=text).checked()
 
     def read_graph(
         self, graph: GraphLike, weight: str | None, retired: Iterable[int] = ()
     ) -> Process:
-        """Convert a graph of these arms to a process with the arms in their order.
-
-        A graph with names may leave out retired arms.
-        """
+        """Convert a graph to a process with the arms in their order; it may lack retired arms."""
         count = len(self.arms)
         process = make_process(graph, count, weight)
         names = process.names
@@ -354,7 +334,6 @@ class Setup:
         ).checked()
 
     def check_new_arm(self, name: object) -> Arm:
-        """Return the name of a new arm; raise InputError if it is not allowed."""
         if not self.incremental:
             raise InputError(
                 f"policy '{name_of(self.policy)}' cannot take another arm: its state depends on "
@@ -378,10 +357,7 @@ class Setup:
     def new_arm_edges(
         self, edges: object, reveals: object, revealed_by: object
     ) -> list[list[Any]] | None:
-        """Return the edges of a new arm as [source, target, probability]; None if none are given.
-
-        The new arm has the number K.
-        """
+        """Return the edges [source, target, probability] of the new arm K, if given."""
         if edges is None and reveals is None and revealed_by is None:
             return None
         new, found = len(self.arms), list[list[Any]]()
@@ -405,8 +381,8 @@ class Setup:
     ) -> tuple[Process, str | None]:
         """Return the graph with one more arm, and its text form if it has one.
 
-        Without edges, a graph that is defined for any number of arms, such as "complete", is made
-        again for one more arm; in any other graph the arm has no edges.
+        Without edges, a graph for any number of arms, such as "complete", is created again for one
+        more arm; in any other graph the arm has no edges.
         """
         count = len(self.arms) + 1
         if edges is None:
@@ -466,7 +442,6 @@ class Setup:
 
     @classmethod
     def unpack(cls, meta: Mapping[str, Any], get: Callable[[str], bytes]) -> Setup:
-        """Restore a setup from the result of :meth:`pack`; ``get`` returns a stored object."""
         posterior: Posterior = unpack_plugin(*unpack_npz(get(meta["prior"])))
         arms = meta["arms"]
         names = tuple(unpack_json(get(arms)) if isinstance(arms, str) else range(arms))
@@ -477,11 +452,7 @@ class Setup:
 
 
 def extended_state(before: State, fresh: State, name: str) -> State:
-    """Return the state of a policy with one more arm, whose entries are those of ``fresh``.
-
-    ``fresh`` is the state of the policy before the first round, with one more arm; ``name`` is that
-    of the policy.
-    """
+    """Return the state of a policy with one more arm, whose entries are those of ``fresh``."""
     found: State = {}
     for key, array in fresh.items():
         old = before[key]
@@ -507,7 +478,6 @@ def _plain(value: Any) -> Any:
 
 
 def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
-    """Return the names and the number of arms, as far as they are given."""
     if arms is None:
         return None, None
     if isinstance(arms, Iterable) and not isinstance(arms, str):
@@ -537,7 +507,6 @@ def _int64(name: Any) -> int:
 
 
 def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
-    """Return the nodes of a NetworkX graph if all are integers."""
     if not (hasattr(graph, "adjacency") and hasattr(graph, "is_directed")):
         return None
     nodes = tuple(graph.nodes)
@@ -548,7 +517,6 @@ def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
 def _arm_names(
     given: tuple[Arm, ...] | None, nodes: tuple[int, ...] | None, process: Process
 ) -> tuple[Arm, ...]:
-    """Return the arms in the order of the graph; raise InputError if the names differ."""
     if given is None:
         return nodes or process.names or tuple(range(process.arms))
     names = check_names(given, process.arms) or ()
@@ -590,7 +558,6 @@ def _numbers(prior: Mapping[Any, Any]) -> bool:
 
 
 def _fits_any_number(graph: GraphLike, arms: int, weight: str | None) -> bool:
-    """Return whether a graph does not determine the number of arms."""
     try:
         return make_process(graph, arms + 1, weight).arms != arms
     except InputError:
@@ -609,8 +576,7 @@ CONTRADICTION = 1000.0
 class PriorCheck:
     """Compare how well a prior, and weaker priors of the same mean, predict early observations.
 
-    The alternatives are the weaker prior and the weaker prior of that one, half each. The ratio of
-    the likelihoods of all observations is a martingale if the prior is right.
+    The ratio of the likelihoods of all observations is a martingale if the prior is right.
     """
 
     def __init__(self, prior: Posterior) -> None:
@@ -626,7 +592,7 @@ class PriorCheck:
         self.done = not self.models
 
     def observe(self, seen: Observations) -> str:
-        """Add observations."""
+        """Add observations; return a warning, empty if there is none."""
         if self.done or not len(seen.arm):
             return ""
         self.count += len(seen.arm)

@@ -57,7 +57,6 @@ class OpenDecision:
 
     @classmethod
     def of(cls, entry: Entry, process: Process) -> OpenDecision:
-        """Return the decision of an entry; ``process`` is its graph."""
         body, number = entry.body, entry.decision or 0
         return cls(
             number,
@@ -71,7 +70,6 @@ class OpenDecision:
         )
 
     def is_due(self, now: float) -> bool:
-        """Return whether the decision has expired."""
         return self.expires is not None and self.expires <= now
 
     def as_entry(self) -> Entry:
@@ -112,12 +110,10 @@ class AgentState:
     # Reading --------------------------------------------------------------------------------------
 
     def find(self, id_: str) -> OpenDecision | None:
-        """Return an open decision; None if no open decision has this id."""
         decision = self.open.get(number_in(id_))
         return None if decision is None or decision.id != id_ else decision
 
     def due(self, now: float) -> list[OpenDecision]:
-        """Return the open decisions that have expired."""
         while self._due and self._due[0][1] not in self.open:
             heapq.heappop(self._due)
         if not self._due or self._due[0][0] > now:
@@ -137,7 +133,6 @@ class AgentState:
         self._graphs[key] = process
 
     def feedback(self, decision: OpenDecision) -> Feedback:
-        """Return the feedback graph of a decision."""
         return draw_graph(decision.process, decision.round, self.setup.keys)
 
     def reach(self, decision: OpenDecision) -> Floats:
@@ -161,7 +156,6 @@ class AgentState:
         return made
 
     def inactive(self) -> list[int]:
-        """Return the arms that cannot be played at present."""
         return sorted(self.paused | self.retired.keys()) if self.paused or self.retired else []
 
     # Applying entries -----------------------------------------------------------------------------
@@ -169,7 +163,7 @@ class AgentState:
     def prepare(self, entries: Sequence[Entry], get: Callable[[str], bytes]) -> Change:
         """Compute the change of the policy by entries, without a change of the state.
 
-        An error of the policy, or an invalid state, is raised here, before anything is written.
+        Errors of the policy are raised here, before anything is written.
         """
         setup, arrays = self.setup, self.policy_state
         copied = False
@@ -302,7 +296,6 @@ class AgentState:
         return decision.time if self.setup.by_time else float(decision.number)
 
     def _record(self, entry: Entry, get: Callable[[str], bytes]) -> None:
-        """Update everything except the policy."""
         body = entry.body
         self.number, self.time = entry.number, entry.time
         match entry.kind:
@@ -333,7 +326,6 @@ class AgentState:
                 self.tables.clear()  # they may be learned again
 
     def opened(self, entry: Entry, get: Callable[[str], bytes]) -> OpenDecision:
-        """Return the decision of an entry."""
         key = entry.body.get("graph")
         return OpenDecision.of(entry, self.setup.process if key is None else self.graph(key, get))
 
@@ -402,7 +394,6 @@ class AgentState:
 
     @classmethod
     def unpack(cls, data: bytes, get: Callable[[str], bytes]) -> AgentState:
-        """Restore a state from the result of :meth:`pack`; raise InputError if it is damaged."""
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             raise InputError("its snapshot is damaged: restore the store from a backup")
         meta, arrays = from_npz(data[32:])
@@ -471,7 +462,6 @@ class Change(NamedTuple):
 
 
 def _changed_setup(entry: Entry, setup: Setup, get: Callable[[str], bytes]) -> Setup:
-    """Return the setup after an entry."""
     body = entry.body
     match entry.kind:
         case "add_arm":
@@ -489,10 +479,7 @@ _BOOKKEEPING = ("create", "decide", "pause", "resume", "retire")
 
 
 class _Batch:
-    """Outcomes of consecutive entries, learned together: one call instead of thousands.
-
-    It works if the policy adds up observations one by one, so that the bits are the same.
-    """
+    """Outcomes of consecutive entries, learned in one call, with the same bits as one by one."""
 
     def __init__(self, state: AgentState) -> None:
         self._state = state
@@ -524,7 +511,6 @@ class _Batch:
         return True
 
     def flush(self) -> None:
-        """Let the policy learn."""
         if self._arm:
             setup = self._state.setup
             policy: Any = setup.policy
@@ -534,13 +520,11 @@ class _Batch:
 
 
 def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
-    """Return observations of one trial."""
     given = None if (weight == 1.0).all() else weight
     return Observations(np.zeros_like(arm), arm, reward, given)
 
 
 def _observations(seen: dict[int, Outcome]) -> Observations:
-    """Return outcomes as observations of one trial, in the order of the arms."""
     arms, rewards, weights = sorted(seen), [], []
     for arm in arms:
         reward, weight = seen[arm]
@@ -555,7 +539,6 @@ def _observations(seen: dict[int, Outcome]) -> Observations:
 
 
 def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
-    """Return the outcomes in the body of an entry."""
     arms = body.get("arms", ())
     weights = body.get("weights") or [1.0] * len(arms)
     pairs = zip(body.get("rewards", ()), weights, strict=True)
@@ -563,14 +546,12 @@ def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
 
 
 def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
-    """Convert outcomes without a decision to bytes."""
     return b"".join(
         part.tobytes() for part in (arm.astype("<i4"), reward.astype("<f8"), weight.astype("<f8"))
     )
 
 
 def unpack_learned(entry: Entry) -> Observations:
-    """Return the outcomes of an entry without a decision."""
     data = entry.data or b""
     count = len(data) // 20
     arm = np.frombuffer(data, "<i4", count).astype(np.int64)
@@ -580,17 +561,12 @@ def unpack_learned(entry: Entry) -> Observations:
 
 
 def number_in(id_: str) -> int:
-    """Return the number of a decision from its id; 0 if it has none.
-
-    >>> number_in("17-9f86d081e4a2"), number_in("nonsense")
-    (17, 0)
-    """
+    """Return the number of a decision from its id; 0 if it has none."""
     digits = id_.partition("-")[0]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 10 else 0
 
 
 def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Floats:
-    """Return probabilities of observation without arms that were retired before a decision."""
     gone = [arm for arm, made in retired.items() if made < decision and arm < len(reach)]
     if gone:
         reach = reach.copy()
@@ -599,7 +575,7 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
 
 
 def _check_form(policy: Policy, before: State, after: State) -> None:
-    """Raise InputError if a policy has changed the form of its state: it could not be restored."""
+    # a state of another form could not be restored
     changed = before.keys() != after.keys()
     for name, array in before.items():
         changed = changed or _form(array) != _form(after[name])
@@ -611,7 +587,6 @@ def _check_form(policy: Policy, before: State, after: State) -> None:
 
 
 def _form(array: Any) -> tuple[Any, Any]:
-    """Return the shape and the type of an array, or of what a policy has in its place."""
     if type(array) is np.ndarray:
         return array.shape, array.dtype
     return np.shape(array), getattr(array, "dtype", None)
@@ -625,7 +600,6 @@ LATE = ("expired", "reset")
 
 
 def checked_outcomes(setup: Setup, outcomes: Mapping[Arm, Reward]) -> dict[int, Outcome]:
-    """Return reward and weight by the number of the arm, checked."""
     found: dict[int, Outcome] = {}
     for name, reward in outcomes.items():
         arm = setup.number_of(name)
@@ -671,10 +645,7 @@ def new_outcomes(
 def late_outcomes(
     entries: Iterable[Entry], id_: str, given: dict[int, Outcome], arms: tuple[Arm, ...]
 ) -> dict[str, Any] | None:
-    """Return the body of an entry with late outcomes of a decision; None if nothing is new.
-
-    ``entries`` are those of the decision, which is not open.
-    """
+    """Return the body of an entry with outcomes of a closed decision; None if nothing is new."""
     known, reason = dict[int, Outcome](), ""
     for entry in entries:
         known |= outcomes_of(entry.body)

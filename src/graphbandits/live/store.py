@@ -82,10 +82,7 @@ class _Transaction:
 
 
 class StoredJournal:
-    """Journal of an agent in a store: see :class:`graphbandits.live.journal.Journal`.
-
-    It has no connection of its own: each call uses one of the store.
-    """
+    """Journal of an agent in a store. Each call uses a connection of the store."""
 
     def __init__(
         self, store: AgentStore, name: str, transaction: _Transaction | None = None
@@ -245,7 +242,6 @@ class StoredJournal:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """Yield the connection of the transaction, or any other one."""
         if self._transaction:
             yield self._transaction.connection
         else:
@@ -327,7 +323,6 @@ class StoredJournal:
         return Snapshot(*found[0]) if found else None
 
     def _keep_snapshots(self, keep: int) -> None:
-        """Remove all snapshots except the oldest one and the newest ones."""
         now = self._need_transaction("add_snapshot")
         query = "SELECT number FROM graphbandits_snapshots WHERE agent = ? ORDER BY number"
         numbers = [row[0] for row in now.connection.rows(query, (now.agent,))]
@@ -337,10 +332,9 @@ class StoredJournal:
 
 
 class AgentStore:
-    """Store of agents: their journals, in a database.
+    """Store of agents: their journals, in a database. Use :func:`open_store`.
 
-    Use :func:`open_store`. Threads may share a store; each has its own connection to the database
-    while it reads or writes. So may processes, also after a fork.
+    Threads and processes may share a store, also after a fork.
     """
 
     def __init__(self, database: Database, *, create: bool) -> None:
@@ -355,7 +349,6 @@ class AgentStore:
         return str(self._database)
 
     def agents(self) -> list[str]:
-        """Return the names of the agents."""
         with self._connection() as connection:
             return sorted(row[0] for row in connection.rows("SELECT name FROM graphbandits_agents"))
 
@@ -373,7 +366,6 @@ class AgentStore:
             yield journal
 
     def journal(self, name: str) -> StoredJournal:
-        """Return the journal of an agent."""
         known = self.agents()
         if name not in known:
             hint = nearest(str(name), known) if known else "it has no agents"
@@ -468,7 +460,6 @@ def open_store(place: str | os.PathLike[str], *, must_exist: bool = False) -> Ag
 
 
 def _database_of(place: str | os.PathLike[str]) -> Database:
-    """Return the database at a path or address."""
     if isinstance(place, str):
         scheme = re.match(r"([a-zA-Z][\w+.-]*)://", place)
         if scheme and scheme[1] in ("postgresql", "postgres"):
@@ -506,14 +497,12 @@ def _use_tables(connection: Connection, create: bool) -> None:
 
 
 def _format(connection: Connection) -> int:
-    """Return the number of the format of a store; 0 without tables."""
     if not connection.rows(connection.database.has_tables)[0][0]:
         return 0
     return int(connection.rows("SELECT version FROM graphbandits_store")[0][0])
 
 
 def _row_of(agent: int, entry: Entry) -> Row:
-    """Return an entry as a row of its table."""
     try:
         # ASCII: PostgreSQL does not store a NUL
         body = _ENCODER.encode(entry.body)

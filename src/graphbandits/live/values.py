@@ -56,10 +56,7 @@ MAX_DEPTH = 50
 
 @dataclass(frozen=True)
 class Value:
-    """Type of a value: ``text`` completes "must be ...", and ``schema`` is its JSON schema.
-
-    ``meaning`` describes a key with this value.
-    """
+    """Type of a value: ``text`` completes "must be ...", ``schema`` is its JSON schema."""
 
     text: str
     schema: Schema
@@ -67,35 +64,23 @@ class Value:
 
     @cached_property
     def is_valid(self) -> Test:
-        """Test whether a JSON value has the schema. A number such as 1.0 is not an integer.
-
-        >>> REWARDS.is_valid({"ann": [3, 10]}), REWARDS.is_valid({"ann": [3]})
-        (True, False)
-        """
+        """Test whether a JSON value has the schema. A number such as 1.0 is not an integer."""
         return _test_of(self.schema)
 
 
 def list_of(items: Schema, **limits: Any) -> Schema:
-    """Return the schema of a list."""
     return {"type": "array", "items": items, **limits}
 
 
 def object_of(values: Schema) -> Schema:
-    """Return the schema of an object with any keys."""
     return {"type": "object", "additionalProperties": values}
 
 
 def any_of(*schemas: Schema) -> Schema:
-    """Return the schema of a value that has one of several schemas."""
     return {"anyOf": [*schemas]}
 
 
 def choice(*names: str) -> Value:
-    """Return the type of a text that is one of several names.
-
-    >>> choice("error", "skip").text
-    '"error" or "skip"'
-    """
     return Value(" or ".join(f'"{name}"' for name in names), {"type": "string", "enum": [*names]})
 
 
@@ -192,7 +177,6 @@ _LIMITS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _test_of(schema: Schema | bool) -> Test:
-    """Return the test of a schema, with the keywords that this module uses."""
     if isinstance(schema, bool):
         return lambda _: schema
     if "anyOf" in schema:
@@ -227,7 +211,6 @@ def _test_of(schema: Schema | bool) -> Test:
 
 
 def _is_shallow(value: Any, most: int) -> bool:
-    """Return whether a value has at most so many levels."""
     members = value.values() if isinstance(value, dict) else value
     if not isinstance(value, dict | list):
         return True
@@ -237,12 +220,6 @@ def _is_shallow(value: Any, most: int) -> bool:
 def check_keys(
     what: str, given: Mapping[str, Any], keys: Mapping[str, Value], required: tuple[str, ...]
 ) -> None:
-    """Raise InputError if a JSON object has other keys or values than allowed.
-
-    >>> check_keys("'close'", {"id": 3}, {"id": ID}, ("id",))
-    Traceback (most recent call last):
-    graphbandits.errors.InputError: 'id' must be the id of a decision, a text; not 3
-    """
     for key in given:
         if key not in keys:
             hint = nearest(str(key), keys) if keys else "it has none"
@@ -256,11 +233,7 @@ def check_keys(
 
 
 def body_schema(keys: Mapping[str, Value], required: tuple[str, ...]) -> Schema:
-    """Return the schema of a JSON object with these keys; null stands for a default.
-
-    >>> body_schema({"id": ID}, ("id",))["required"]
-    ['id']
-    """
+    """Return the schema of a JSON object with these keys; null stands for a default."""
     properties = {}
     for key, value in keys.items():
         is_needed = key in required or not value.schema

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 def describe(
     entries: Iterable[Entry], arms: tuple[Arm, ...], journal: Journal
 ) -> list[dict[str, Any]]:
-    """Return entries as JSON values."""
     ids: dict[int, str] = {}
     found = []
     for entry in entries:
@@ -51,10 +50,7 @@ def describe(
 
 
 class ArmCounts:
-    """Numbers of plays and outcomes of each arm in a journal.
-
-    Several outcomes that were reported as one count by their number. Late outcomes are not counted.
-    """
+    """Numbers of plays and outcomes of each arm in a journal, without late outcomes."""
 
     def __init__(self, arms: int) -> None:
         self.plays: Floats = np.zeros(arms)
@@ -63,7 +59,6 @@ class ArmCounts:
         self._played: dict[int, int] = {}
 
     def add(self, entry: Entry) -> None:
-        """Count an entry."""
         if entry.kind == "decide":
             arm = entry.body["arm"]
             self.plays[arm] += 1.0
@@ -89,7 +84,6 @@ class ArmCounts:
 
 
 def count_entries(entries: Iterable[Entry], arms: int) -> ArmCounts:
-    """Return the numbers of plays and outcomes in a journal with so many arms."""
     counts = ArmCounts(arms)
     for entry in entries:
         counts.add(entry)
@@ -97,7 +91,6 @@ def count_entries(entries: Iterable[Entry], arms: int) -> ArmCounts:
 
 
 def iso_time(seconds: float | None) -> str | None:
-    """Return a time as text (UTC); None stays None."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
@@ -142,7 +135,6 @@ def arm_table(
 def arm_rows(
     state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, chosen: Ints
 ) -> list[dict[str, Any]]:
-    """Return statistics of some arms as JSON values."""
     setup = state.setup
     count = len(setup.arms)
     known: dict[str, Floats] = {}
@@ -172,7 +164,6 @@ def _by_relevance(state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | 
 
 
 def _chances(state: AgentState, beliefs: BeliefsByArm | None) -> Floats:
-    """Return the probability of each arm to be the best; 0 if there is none."""
     chance = np.zeros(len(state.setup.arms))
     if beliefs is not None:
         chance[[state.setup.index[arm] for arm in beliefs.arms]] = beliefs.alpha
@@ -182,10 +173,7 @@ def _chances(state: AgentState, beliefs: BeliefsByArm | None) -> Floats:
 def search_arms(
     state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, text: str
 ) -> Ints:
-    """Return the numbers of the arms whose names contain a text, by relevance.
-
-    Upper and lower case are the same. Names that start with the text come first.
-    """
+    """Return the arms whose names contain a text, by relevance; see :meth:`Agent.find_arms`."""
     wanted = _folded(text)
     names = [_folded(str(arm)) for arm in state.setup.arms]
     order = _by_relevance(state, counts, beliefs).tolist()
@@ -326,18 +314,10 @@ def relevant_arms(
     most: int,
     around: Sequence[int] = (),
 ) -> Ints:
-    """Return the arms to draw, in increasing order: at most ``most``.
+    """Return at most ``most`` arms to draw, in increasing order.
 
-    These are the arms ``around``, those that are most likely the best and those that were played
-    last, with the arms that they reveal and that reveal them; then further likely ones, with
-    theirs.
-
-    >>> from graphbandits.graphs import as_process
-    >>> from graphbandits.rng import Keys
-    >>> graph = as_process("edges(1-2 3-4 4-5 5-6)", 6).round(1, Keys(0))
-    >>> chance = np.array([0.0, 0.0, 0.9, 0.0, 0.05, 0.05])
-    >>> relevant_arms(graph, [0], chance, np.zeros(6), most=4)
-    array([0, 1, 2, 3])
+    These are the arms ``around``, those most likely the best and those played last, with their
+    neighbours; then further likely ones, with theirs.
     """
     order = np.lexsort((-outcomes, -chance))
     if len(order) <= most:
@@ -389,8 +369,7 @@ class _Point(NamedTuple):
 class TrendRecord:
     """Statistics of the decisions in a journal, and the numbers of plays and outcomes by arm.
 
-    It follows the journal: entries are added as they come. Statistics need a decision to be made
-    again, so they are computed for at most 400 decisions, at equal distances.
+    Statistics need a decision to be made again, so they are computed for at most 400 decisions.
     """
 
     def __init__(self, state: AgentState, first: int) -> None:
@@ -403,11 +382,9 @@ class TrendRecord:
 
     @property
     def last(self) -> tuple[int, float]:
-        """Number and time of the last entry that was added."""
         return self._state.number, self._state.time
 
     def add(self, entries: Iterable[Entry], get: Callable[[str], bytes]) -> None:
-        """Add entries, which follow those that were added before."""
         waiting: list[Entry] = []
         made: list[Entry] = []  # decisions of the last request
         for entry in entries:
@@ -454,7 +431,6 @@ class TrendRecord:
         self._next = self._points[-1].number + self.every
 
     def to_dict(self, most: int) -> dict[str, Any]:
-        """Return the statistics of at most so many decisions, as JSON values."""
         every = max(1, -(-len(self._points) // most))
         shown = self._points[::-1][::every][::-1]  # with the last one
         return {

@@ -49,14 +49,12 @@ class Token:
     revoked: float | None = None
 
     def state(self, now: float) -> str:
-        """Return whether the token is valid."""
         # a revoked token stays so if a clock goes back: the time of the revocation is not compared
         if self.revoked is not None:
             return "revoked"
         return "valid" if self.expires is None or now < self.expires else "expired"
 
     def to_dict(self, now: float) -> dict[str, Any]:
-        """Return the token for JSON."""
         return {
             "id": self.id,
             "name": self.name,
@@ -75,7 +73,6 @@ def add_token(
     expires: float | timedelta | None = None,
     clock: Callable[[], float] = time.time,
 ) -> tuple[str, Token]:
-    """Create a token."""
     if role not in ROLES:
         raise InputError(f"a role is read, decide or admin, not {short_repr(role)}")
     valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
@@ -143,20 +140,15 @@ def has_tokens(store: AgentStore) -> bool:
 
 
 def has_valid_token(store: AgentStore, now: float) -> bool:
-    """Return whether the store has a token that is valid."""
     return any(token.state(now) == "valid" for token in list_tokens(store))
 
 
 def _hash(secret: str) -> str:
-    """Return the hash of a secret.
-
-    A slow hash, as for passwords, is not necessary: a secret of 256 random bits cannot be guessed.
-    """
+    # no slow hash: a secret of 256 random bits cannot be guessed
     return hashlib.sha256(secret.encode("ascii")).hexdigest()
 
 
 def _lifetime(value: float | timedelta) -> float:
-    """Return a duration in seconds."""
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     seconds = check_positive(seconds, "expires (a timedelta, or seconds)")
     if seconds > MOST_SECONDS:
@@ -191,9 +183,7 @@ class Caller:
 class Access:
     """Roles of requests. Threads may share it.
 
-    Valid tokens are kept in memory for ``KEPT_SECONDS``: in this time a token needs no query, and
-    works although the database is away. Texts that are no valid tokens are not kept, so a new token
-    is valid at once.
+    Valid tokens are kept in memory for ``KEPT_SECONDS``, in which they work without the database.
     """
 
     def __init__(
@@ -263,7 +253,6 @@ class Access:
 
 
 def require(caller: Caller, role: str) -> None:
-    """Raise ForbiddenError if the role of a request does not allow it."""
     if ROLES.index(caller.role) < ROLES.index(role):
         raise ForbiddenError(
             f"the token '{caller.name}' has the role '{caller.role}', and this request needs "
@@ -272,7 +261,6 @@ def require(caller: Caller, role: str) -> None:
 
 
 def _token_of(authorization: str | None) -> str:
-    """Return the text of the token in a header; raise UnauthorizedError if there is none."""
     if authorization is None:
         raise UnauthorizedError(
             "a token is required: send the header 'Authorization: Bearer gb_...' with a token that "

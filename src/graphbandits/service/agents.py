@@ -51,8 +51,7 @@ NEEDED = ("name", "policy")
 class Agents:
     """Agents of one store. Threads may share it.
 
-    Each agent is opened twice: one copy decides and learns, and the other one answers questions
-    that can take long, such as explanations, so that decisions do not wait for them.
+    Each agent is opened twice: decisions do not wait for long answers of the second copy.
     """
 
     def __init__(self, place: str) -> None:
@@ -79,11 +78,9 @@ class Agents:
 
     @property
     def opened(self) -> bool:
-        """Whether the store was opened before."""
         return self._store is not None
 
     def names(self) -> list[str]:
-        """Return the names of the agents."""
         return self.store.agents()
 
     def get(self, name: str) -> Agent:
@@ -128,18 +125,12 @@ class Agents:
         return self.get(name), is_new
 
     def close(self) -> None:
-        """Close the connections to the store."""
         if self._store is not None:
             self._store.close()
 
 
 def describe(agent: Agent) -> dict[str, Any]:
-    """Return the status and the settings of an agent as JSON values.
-
-    >>> found = describe(Agent("ts-n", 3, "star", seed=7))
-    >>> found["policy"], found["graph"], found["arm_names"], found["seed"]
-    ('ts-n', 'star', 'integer', 7)
-    """
+    """Return the status and the settings of an agent as JSON values."""
     setup = agent._current().setup
     return agent.status() | {
         "posterior": _text(setup.posterior),

@@ -37,7 +37,6 @@ def app_from_environment() -> FastAPI:
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return the application."""
     service = Service(settings)
 
     @asynccontextmanager
@@ -115,7 +114,6 @@ def _end_streams_on_signals(stopping: threading.Event) -> None:
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    """Answer to an unknown path or method."""
     name = _HTTP.get(error.status_code, "bad_request")
     shown = short_repr(request.scope["path"])
     message = {
@@ -139,5 +137,4 @@ async def _query_error(request: Request, error: Any) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    """Answer to a request that the service has failed to carry out."""
     return error_answer(error)

@@ -87,7 +87,6 @@ class Network:
     accepts: dict[str, float]
 
     def graph(self) -> Any:
-        """Return the network as a graph of NetworkX."""
         import networkx
 
         made = networkx.Graph()
@@ -99,8 +98,7 @@ class Network:
 def network(seed: int = 7) -> Network:
     """Generate a network of four communities with few friendships between them.
 
-    Friendships within a community grow by preferential attachment with triangles (Holme and Kim,
-    2002): few people have many friends, and friends of a person are often friends.
+    Friendships in a community grow by preferential attachment with triangles (Holme and Kim, 2002).
     """
     import networkx
 
@@ -156,7 +154,6 @@ class Crowd:
             self._complete[made.id] = len(asked)
 
     def answer(self) -> None:
-        """Report the answers that have come."""
         now, pieces, last = self._clock(), defaultdict[Any, dict[Any, float]](dict), set[str]()
         while self._coming and self._coming[0][0] <= now:
             _, id_, name, accepted = heapq.heappop(self._coming)
@@ -233,7 +230,6 @@ class Signals:
 
 
 def free_port(wanted: int | None = None) -> int:
-    """Return a free port of this machine."""
     if wanted is not None and not 1 <= wanted <= 65535:
         raise InputError(f"--port must be 1 to 65535, not {wanted}")
     for port in PORTS if wanted is None else [wanted]:
@@ -251,9 +247,8 @@ def free_port(wanted: int | None = None) -> int:
 def service(directory: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Run the service of a directory in a process of its own, and stop it at the end.
 
-    The process stops, too, when its standard input ends: this happens even if this process is
-    killed. It is in a session of its own, because Ctrl-C in a terminal reaches all processes of a
-    session.
+    It stops when its standard input ends, even if this process is killed, and has a session of its
+    own, because Ctrl-C in a terminal reaches all processes of a session.
     """
     command = [sys.executable, "-m", "graphbandits.service.demo", str(directory), str(port)]
     with (directory / "service.log").open("wb") as log:

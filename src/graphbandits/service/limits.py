@@ -59,8 +59,7 @@ class _RefusedError(Exception):
 class Limits:
     """ASGI application that refuses requests beyond the limits, and adds headers to all answers.
 
-    It must be outside of all other middleware: the answers of these need the headers, too. Bodies
-    of requests are read before the application is called; those of answers pass through.
+    It must be outside of all other middleware, whose answers need the headers, too.
     """
 
     def __init__(
@@ -112,7 +111,6 @@ class Limits:
         await self._app(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
-        """Check everything but the body."""
         host = headers.get(b"host", b"")
         if self._hosts and _without_port(host) not in self._hosts:
             # The owner of a domain can let its name lead to a loopback address (DNS rebinding).
@@ -154,10 +152,7 @@ class Limits:
             raise self._too_large()
 
     def _client(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
-        """Return the id of the token, or the address.
-
-        An unknown token does not count as a client: made-up tokens would evade the limit.
-        """
+        # an unknown token does not count as a client: made-up tokens would evade the limit
         given = headers.get(b"authorization")
         if given and self._known:
             caller = self._known(given.decode("latin-1"))
@@ -200,9 +195,7 @@ class Limits:
 class _Rates:
     """Rates of clients: each may send ``rate`` requests per second, and as many at once.
 
-    For each client there is one number, the time at which it may send as many as possible again
-    (the generic cell rate algorithm, which is a token bucket). Once this time has passed, the
-    number is not needed. So the numbers are kept for two periods, in which it passes.
+    This is the generic cell rate algorithm, with one number per client.
     """
 
     def __init__(self, rate: float, clock: Callable[[], float]) -> None:
@@ -250,7 +243,6 @@ def _without_port(host: bytes) -> bytes:
 
 
 def _has_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether a request may have a body."""
     declared = b"content-length" in headers or b"transfer-encoding" in headers
     return declared or method not in ("GET", "HEAD")
 
@@ -270,7 +262,6 @@ def _after(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, refused: _RefusedError, chunked: bool) -> None:
-    """Send the answer to a refused request."""
     error = {"type": _TYPES[refused.status], "message": refused.message}
     body = json.dumps({"error": error}).encode()
     headers = [

@@ -218,11 +218,6 @@ SECURITY: Schema = {
 
 
 def content_of(answer: str) -> Schema:
-    """Return the schema of an answer by its type.
-
-    >>> list(content_of("metrics")), list(content_of("health"))
-    (['text/plain'], ['application/json'])
-    """
     if answer in _TYPES:
         return {kind: {"schema": {"type": "string"}} for kind in _TYPES[answer]}
     return {"application/json": {"schema": ANSWERS[answer]}}
@@ -299,30 +294,15 @@ def error_answer(error: Exception) -> Response:
 
 
 def failure(status: int, name: str, message: str, headers: dict[str, str]) -> Response:
-    """Return the answer to a request that was not carried out."""
     return JSONResponse({"error": {"type": name, "message": message}}, status, headers)
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
-    """Return a value as JSON."""
     return Response(json_text(value, indent=None), status, media_type="application/json")
 
 
 class Service:
-    """What the requests of a process share.
-
-    Parameters
-    ----------
-    settings : Settings
-        The settings.
-
-    Attributes
-    ----------
-    agents : Agents
-        The agents of the store.
-    stopping : threading.Event
-        Whether the service is asked to stop.
-    """
+    """What the requests of a process share; ``stopping`` is set when the service has to stop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -338,7 +318,6 @@ class Service:
         return Access(self.agents.store, required=not self.settings.local)
 
     def known(self, authorization: str | None) -> Caller | None:
-        """Return the caller of a request if that is known without a query."""
         return self.access.known(authorization) if self.agents.opened else None
 
     async def answer(self, request: Request, role: Role, work: Work, status: int = 200) -> Response:
@@ -373,14 +352,10 @@ class Service:
         return await to_thread.run_sync(run, limiter=self._checkers)
 
     def caller(self, request: Request) -> Caller:
-        """Return who sends a request."""
         return self.access.role_of(request.headers.get("authorization"))
 
     def away(self, error: StoreError) -> Response:
-        """Return the answer of a service without its database to a caller without a known role.
-
-        Where the database is, and why it does not work, is in the log only.
-        """
+        # where the database is, and why it does not work, is in the log only
         now = time.monotonic()
         if now - self._logged >= LOG_EVERY:
             self._logged = now
@@ -421,13 +396,7 @@ _METRICS = (
 def prometheus_text(
     agents: Iterable[Mapping[str, Any]], failed: Iterable[Mapping[str, Any]] = ()
 ) -> str:
-    """Return the counts of agents. They come from the store: all processes give the same.
-
-    >>> status = dict.fromkeys(("decisions", "open", "expired", "outcomes"), 3)
-    >>> status |= dict.fromkeys(("learned", "late", "arms", "entries"), 0) | {"name": 'a"b'}
-    >>> prometheus_text([status]).splitlines()[8]
-    'graphbandits_decisions_total{agent="a\\\\"b"} 3'
-    """
+    """Return the counts of agents. They come from the store: all processes give the same."""
     rows = list(agents)
     loaded = [(row["name"], 1) for row in rows] + [(row["name"], 0) for row in failed]
     lines = [
@@ -467,21 +436,8 @@ async def events_of(
 ) -> AsyncIterator[str]:
     """Yield events for new entries until the client leaves or the service stops.
 
-    Parameters
-    ----------
-    agent : Agent
-        The agent.
-    after : int or None
-        Number of the last entry that the client has; by default the present one.
-    is_stopping : callable
-        Returns whether the service stops.
-    check : callable, optional
-        Raises an error as soon as the client may not read any more, which ends the stream.
-
-    Yields
-    ------
-    str
-        An event, or a comment that keeps the connection open.
+    ``after`` is the number of the last entry that the client has. ``check`` raises an error, which
+    ends the stream, as soon as the client may not read any more.
     """
     known, sent = after, time.monotonic()
     yield "retry: 2000\n\n"
@@ -521,11 +477,6 @@ def _news(
 
 
 def _message(name: str, value: Any, number: int | None = None) -> str:
-    """Format an event.
-
-    >>> _event("entry", {"kind": "decide"}, 7)
-    'event: entry\\nid: 7\\ndata: {"kind": "decide"}\\n\\n'
-    """
     id_ = "" if number is None else f"id: {number}\n"
     return f"event: {name}\n{id_}data: {json_text(value, indent=None)}\n\n"
 
@@ -548,7 +499,6 @@ def _described(
     status: int = 200,
     once: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of a route that describe it."""
     content = content_of(answer)
     failed = content_of("error")
     extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": [role]}]}
@@ -584,7 +534,6 @@ async def _answer(request: Request, role: Role, work: Work) -> Response:
 
 
 async def _read(request: Request, name: str, work: Callable[[Agent], Any]) -> Response:
-    """Answer with what a function returns for an agent."""
     return await _answer(request, "read", lambda *_: work(_agents(request).reader(name)))
 
 
@@ -727,7 +676,6 @@ def _add_route(path: str, operations: list[type[Operation]]) -> None:
 
 
 def _check_size(body: dict[str, Any], most: int) -> None:
-    """Raise TooLargeError if a request is about too many decisions."""
     count, outcomes = body.get("n"), body.get("outcomes")
     if isinstance(outcomes, dict):
         count = len(outcomes)
@@ -904,7 +852,6 @@ def _refuse(body: dict[str, Any], key: str, remedy: str) -> None:
 
 
 def _refuse_key(request: Request, remedy: str) -> None:
-    """Raise InputError if a request has a key, which this route would ignore."""
     if _key(request) is not None:
         raise InputError(f"this route does not accept the header Idempotency-Key: {remedy}")
 

@@ -47,7 +47,6 @@ class Settings:
         return is_loopback(self.host)
 
     def to_json(self) -> str:
-        """Return the settings as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -87,7 +86,6 @@ def check_settings(settings: Settings) -> str:
 
 
 def _check_address(host: str, port: int) -> None:
-    """Raise InputError if the port cannot be used."""
     try:
         family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with closing(socket.socket(family, kind)) as probe:
@@ -160,8 +158,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 class HttpConnection(H11Protocol):
     """A connection of uvicorn, whose own answers are those of this service.
 
-    Connections beyond the limit are answered with 503, and others go on. A connection without any
-    request is closed, as it is after a request.
+    A connection without any request is closed, as it is after a request.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
