@@ -21,9 +21,6 @@ from importlib.metadata import entry_points
 from threading import RLock
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphbandits.errors import GraphBanditsError, InputError, nearest
 
 T = TypeVar("T")
@@ -491,11 +488,13 @@ def _same(one: object, other: object) -> bool:
         return False
 
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Any]
 
 
 def pack_plugin(plugin: object, arrays: Arrays, path: str) -> dict[str, Any]:
     """Convert a registered plug-in to JSON; add its arrays to ``arrays``, below ``path``."""
+    import numpy as np  # commands such as --help do not need it
+
     kind = kind_of(plugin)
     if kind is None:
         raise InputError(
@@ -514,7 +513,7 @@ def pack_plugin(plugin: object, arrays: Arrays, path: str) -> dict[str, Any]:
     return {"kind": kind, "name": name_of(plugin), "parameters": parameters}
 
 
-def unpack_plugin(config: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def unpack_plugin(config: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     """Restore a plug-in from the result of :func:`pack_plugin`."""
     parameters = {}
     for key, value in config["parameters"].items():
@@ -540,8 +539,8 @@ def plain_value(value: object, where: str) -> Any:
     """Return a parameter as a JSON value; ``where`` is its name in messages."""
     if isinstance(value, tuple | list):
         return [plain_value(one, where) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    if getattr(value, "ndim", None) == 0:  # a scalar of NumPy
+        value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}  # JSON has no such number
     if value is None or isinstance(value, bool | int | float | str):

@@ -91,7 +91,7 @@ def test_decisions_before_a_date(place: Path) -> None:
         (ROWS + "a,0.5,nan\n", ["row 1", "finite"]),
         ('arm,pi,reward\na,"{""a"": 0.5}",1\n', ["sum to 0.5, not 1"]),
         (ROWS + "b,0.5,1\n", ["'a' is neither an arm of the log nor a policy", "unknown policy"]),
-        (ROWS, ["the log is empty"]),
+        (ROWS, ["it has no rows below the names of the columns"]),
     ],
 )
 def test_bad_logs_are_refused_in_one_line(place: Path, content: str, words: list[str]) -> None:

@@ -10,12 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from graphbandits import __version__
-from graphbandits.cli.agent import agent, evaluate
-from graphbandits.cli.inspect import graph, inspect
-from graphbandits.cli.plugins import audit, check, list_, new, precompile
-from graphbandits.cli.serve import demo, serve, token
-from graphbandits.cli.simulate import recommend, reproduce, run, simulate
-from graphbandits.cli.study import report, store
+from graphbandits.cli import agent, inspect, plugins, serve, simulate, study
 from graphbandits.errors import GraphBanditsError, InputWarning
 
 __all__ = [
@@ -114,14 +109,15 @@ def _root(
 
 
 for command in (
-    *(reproduce, simulate, recommend, run, audit, check, inspect, graph, list_, report),
-    *(evaluate, precompile, serve, demo),
+    *(simulate.reproduce, simulate.simulate, simulate.recommend, simulate.run),
+    *(plugins.audit, plugins.check, inspect.inspect, inspect.graph, plugins.list_, study.report),
+    *(agent.evaluate, plugins.precompile, serve.serve, serve.demo),
 ):
     app.command(command.__name__.rstrip("_"))(command)
-app.add_typer(agent, name="agent")
-app.add_typer(new, name="new")
-app.add_typer(store, name="store")
-app.add_typer(token, name="token")
+app.add_typer(agent.agent, name="agent")
+app.add_typer(plugins.new, name="new")
+app.add_typer(study.store, name="store")
+app.add_typer(serve.token, name="token")
 
 
 def main() -> None:
