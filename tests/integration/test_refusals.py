@@ -168,7 +168,7 @@ LINES = {
     '{"op": "decide"': ("JSON", "character"),
     '{"op": "decid"}': ("'decid'", "decide"),
     '{"op": "decide", "m": 2}': ("'m'",),
-    '{"op": "decide", "n": 0}': ("n must be", "0"),
+    '{"op": "decide", "n": 0}': ("'n' must be", "0"),
     '{"op": "decide", "op": "status"}': ("'op'", "twice"),
     '{"op": "observe", "outcomes": {"ann": 1}}': ("id",),
     '{"op": "observe", "id": "7-x", "outcomes": {"ann": 1}}': ("'7-x'",),

@@ -528,7 +528,7 @@ def test_integer_nodes_of_networkx_stay_integers(tmp_path: Path) -> None:
 def test_error_of_a_weighted_graph_has_advice_that_works() -> None:
     """Weights of the karate club are counts of contacts."""
     graph = networkx.karate_club_graph()
-    message = refused(lambda: Agent("ids-n", graph=graph), "weight 4", "probability")
+    message = refused(lambda: Agent("ids-n", graph=graph), "weight", "not 4")
     (advice,) = re.findall(r"Agent\(\.\.\., (\w+)=(\w+)\)", message)
     assert advice == ("weight", "None")
     agent = Agent("ids-n", graph=graph, weight=None, seed=1)
