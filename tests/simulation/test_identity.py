@@ -110,9 +110,9 @@ def test_edits_of_numeric_sources_change_the_hash_and_others_do_not(tmp_path: Pa
 
     before = sources()
     assert before.strip() == identity.SOURCES
-    assert sources("plots/graph.py", "cli/app.py", "engine/plan.py") == before
+    assert sources("plots/graph.py", "cli/agent.py", "simulation/plan.py") == before
     known = {before}
-    for module in ("rules/ids_n.py", "posteriors/_math_kernels.py", "engine/loop.py", "rng.py"):
+    for module in ("rules/gains.py", "posteriors/_pair_kernels.py", "simulation/loop.py", "rng.py"):
         known.add(sources(module))
     assert len(known) == 5
 
@@ -155,7 +155,9 @@ def plugin(tmp_path: Path) -> Iterator[Callable[..., str]]:
     """Return a function that loads a policy from a file and returns the name of its series."""
     loaded: list[Path] = []
 
-    def load(where: str, more: str = "", base: str = "ts_n", cls: str = "TSN", **how: str) -> str:
+    def load(
+        where: str, more: str = "", base: str = "thompson", cls: str = "TSN", **how: str
+    ) -> str:
         file = tmp_path / where
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(POLICY.format(base=base, cls=cls, more=more, name="mine"))
@@ -196,7 +198,7 @@ def test_plug_in_is_identified_by_content_and_not_by_path(plugin: Any) -> None:
     assert plugin("below/one.py") == one
     assert plugin("renamed.py") == one
     assert plugin("one.py", "x = 1") != one
-    assert plugin("one.py", base="ucb_n", cls="UCBN") != one
+    assert plugin("one.py", base="ucb", cls="UCBN") != one
 
 
 def test_plug_in_is_identified_by_its_loaded_content(plugin: Any, tmp_path: Path) -> None:
@@ -296,7 +298,7 @@ def test_plug_in_that_can_look_up_others_depends_on_them(
 ) -> None:
     alone = plugin("mine.py", line)
     other = tmp_path / "other.py"
-    other.write_text(POLICY.format(base="ts_n", cls="TSN", more="", name="other"))
+    other.write_text(POLICY.format(base="thompson", cls="TSN", more="", name="other"))
     load_plugin(other)
     try:
         assert (name("mine") != alone) == depends

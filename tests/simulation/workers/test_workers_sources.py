@@ -104,7 +104,10 @@ print(getattr(outcome, "trials", outcome))
 @pytest.mark.parametrize(
     ("module", "outcome"),
     [
-        ("policies/ids_n.py", "a worker has other sources of graphbandits than the process that"),
+        (
+            "policies/information_directed.py",
+            "a worker has other sources of graphbandits than the process that",
+        ),
         ("plots/graph.py", "1\n"),
     ],
 )
