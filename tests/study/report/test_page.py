@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from helpers.bad_input import refuses
-from helpers.report_pages import RERUN, SETTINGS, Node, Page, made_up, page_of, study, swept, table
+from helpers.report_pages import RERUN, Node, Page, made_up, page_of, study, swept, table
 
 from graphbandits.errors import InputError
 from graphbandits.study.claims import Claim, Published
@@ -65,12 +65,6 @@ def test_title_of_the_page_is_not_repeated() -> None:
 
     assert headings(swept()) == ["Results"]
     assert headings(swept(), study()) == ["A sweep", "A title"]
-
-
-@pytest.mark.parametrize("junk", [None, 3, "text", [1], {"ts-n": 3}, {"ts-n": {"needs": 1}}])
-def test_settings_of_unexpected_types_do_not_break_the_page(junk: object) -> None:
-    settings = dict.fromkeys((*SETTINGS, "version", "other"), junk)
-    assert page_of(study(made_up(settings=settings))).all("table", class_="wide")
 
 
 @pytest.mark.filterwarnings("ignore:Glyph .* missing")
