@@ -80,7 +80,7 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
         (POLICY + "\nundefined\n", r"mine\.py, line 15: NameError"),
         (
             POLICY.replace('"scratch"', '"ids-n"'),
-            r"line 8: .*'ids-n': IDSN of .*ids_n\.py and Scratch of .*mine\.py",
+            r"line 8: .*'ids-n': IDSN of .*information_directed\.py and Scratch of .*mine\.py",
         ),
         (POLICY.replace('"policy"', '"polcy"'), r"line 8: .*'polcy': did you mean 'policy'\?"),
         (

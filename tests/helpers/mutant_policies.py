@@ -430,7 +430,7 @@ class HiddenAttribute(FairUCB):
     """Counts rounds in an attribute of the problem, which is not saved."""
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        vars(problem).setdefault("updated", {})[keys] = set()
+        vars(problem).setdefault("updated", {}).setdefault(keys, set())
         return super().init(problem, keys)
 
     def propose(self, state: State, view: View) -> Floats:
@@ -450,7 +450,7 @@ class HiddenMemory(FairUCB):
     updated: ClassVar[dict[tuple[int, Keys], set[int]]] = {}
 
     def init(self, problem: Problem, keys: Keys) -> State:
-        self.updated[id(problem), keys] = set()
+        self.updated.setdefault((id(problem), keys), set())
         return super().init(problem, keys)
 
     def propose(self, state: State, view: View) -> Floats:

@@ -103,5 +103,5 @@ def test_error_of_world_is_shown_with_line() -> None:
             return undefined_name  # type: ignore[name-defined]  # noqa: F821
 
     found = {one.check.name: one.why for one in verdicts(BuggyWorld(BetaBernoulli.of(2)))}
-    assert "test_world_checks.py, line" in found["means"]
+    assert "test_worlds.py, line" in found["means"]
     assert "undefined_name" in found["means"]

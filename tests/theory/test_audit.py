@@ -5,6 +5,7 @@ The paper's statements hold in every round, and violations are detected.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,6 +37,8 @@ from graphbandits.study.experiment import load_experiment
 from graphbandits.theory import audit, ratio_limit
 from graphbandits.theory.audit import Tally
 
+# the function hides the module of the same name
+MODULE = sys.modules[audit.__module__]
 PRIOR = BetaBernoulli(np.array([1.0, 4.0, 12.0]), np.array([2.0, 4.0, 9.0]))
 TOURNAMENT = "edges(1>2 1>3 2>3)"
 ALL = ["ts-n", "ids-n", "idsn-lp", "ids-lp"]
@@ -155,7 +158,7 @@ def test_too_small_gain_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(*given: Any) -> Floats:
         return 0.5 * joint_gain(*given)
 
-    monkeypatch.setattr(audit, "joint_gain", halved)
+    monkeypatch.setattr(MODULE, "joint_gain", halved)
     found = tallies(plan_of("ts-n"))
     assert found["Proposition 1"].violations > 100
     worst = found["Proposition 1"].worst
@@ -191,7 +194,7 @@ def test_nan_and_zero_gain_are_violations(monkeypatch: pytest.MonkeyPatch, nothi
         gain[0] = nothing
         return gain
 
-    monkeypatch.setattr(audit, "joint_gain", wrong)
+    monkeypatch.setattr(MODULE, "joint_gain", wrong)
     found = audit(plan_of("ts-n", horizon=3))
     violated = {tally.statement.name: tally.violations for tally in found.tallies}
     assert violated["Proposition 1"] == 9  # three arms, three rounds of the first trial

@@ -93,6 +93,8 @@ def test_parameters_override_those_of_the_text() -> None:
         "sds": [2.0, 2.0],
         "noise": 3.0,
         "accuracy": "",
+        "discount": 1.0,
+        "half_life": None,
     }
     posterior: Any = as_posterior("normal(noise=3)", 2, prior=[{"sd": 2}, {"mean": 4}])
     assert (posterior.means.tolist(), posterior.sds.tolist()) == ([0.0, 4.0], [2.0, 1.0])
