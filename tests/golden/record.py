@@ -285,6 +285,8 @@ def driven(policy: str) -> Facts:
 def saved(agent: Agent, path: Path) -> Agent:
     """Return the agent after a round trip to disk."""
     agent.save(str(path))
+    if hasattr(Agent, "load"):  # version 0.12.0
+        return Agent.load(str(path))
     return Agent(store=str(path))
 
 
@@ -803,6 +805,7 @@ def write(directory: Path) -> None:
         lines.append(f"{json.dumps(name)}: {json.dumps(facts, separators=(',', ':'))}")
         print(name)
     head = f'{{"fingerprint": {json.dumps(fingerprint())},\n"cases": {{\n'
+    directory.mkdir(parents=True, exist_ok=True)
     (directory / "golden.json").write_text(head + ",\n".join(lines) + "\n}}\n", "utf-8")
     np.savez_compressed(directory / "golden.npz", **arrays)
 
