@@ -5,26 +5,37 @@ WORKERS ?= 2
 # Bytecode is kept, outside of the sources.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
-UNMARKED := not process and not browser and not mutant and not statistical and not oracle and not slow
+# Tests and their child processes share the machine code of the kernels.
+TESTED := NUMBA_CACHE_DIR=$(CURDIR)/build/kernels
+PYTEST := $(TESTED) $(BIN)/python -m pytest -n $(WORKERS)
+# Reward models other than the default, with policies that need all kernels of a model.
+WORLDS := beta categorical gaussian gaussian-unknown-noise poisson
+POLICIES := ids-n v-ids-n ts-n-sampled bayes-ucb
 
-.PHONY: reproduce quick test slow bench peers clean
+.PHONY: reproduce quick test nightly bench peers clean
 
 reproduce: .venv/run.done
 	$(BIN)/graphbandits reproduce --output figures $(ARGS)
 
-test: .venv/dev.done
+# The cheap tests: those that are not in tests/costs.json.
+quick: build/kernels.done
+	$(PYTEST) -m "not costly and not nightly"
+
+test: build/kernels.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(PYTEST) -m "not nightly"
 
-# Everything unmarked: no processes, browsers, mutants, statistics, oracles or long simulations.
-quick: .venv/dev.done
-	$(BIN)/python -m pytest -n $(WORKERS) -m "$(UNMARKED)"
-
-slow: .venv/dev.done
-	$(BIN)/python -m pytest -m slow
+# Everything; then the file of costs, and how many of 200 random faults the tests notice.
+nightly: build/kernels.done
+	CPU_LOG=build/cpu PYTHONPATH=tests/tools $(PYTEST) -p costs
+	$(BIN)/python tests/tools/costs.py build/cpu.*.jsonl
+	$(BIN)/python tests/tools/mutate.py sample --n 200 --seed $$(date +%Y%m%d) --out build/mutants.json
+	rm -f build/mutants.result.json
+	$(TESTED) $(BIN)/python tests/tools/mutate.py run build/mutants.json \
+		--out build/mutants.result.json --jobs $(WORKERS) --stages 123
 
 bench: .venv/dev.done
 	$(BIN)/python benchmarks/run.py $(ARGS)
@@ -44,6 +55,14 @@ peers: .venv/dev.done
 .venv/dev.done: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@ .venv/run.done
+
+build/kernels.done: $(wildcard src/graphbandits/*kernels.py src/graphbandits/*/*kernels.py) | .venv/dev.done
+	mkdir -p build
+	$(TESTED) $(BIN)/graphbandits precompile >build/precompile.log & \
+	$(TESTED) $(BIN)/graphbandits precompile $(WORLDS:%=--worlds %) $(POLICIES:%=--policies %) && \
+	$(TESTED) $(BIN)/graphbandits graph ring --arms 41 >/dev/null && \
+	wait $$! || (cat build/precompile.log; exit 1)
+	@touch $@
 
 clean:
 	rm -rf .venv figures build *.egg-info src/*.egg-info

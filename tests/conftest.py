@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,19 @@ from helpers.postgres import PostgresServer  # noqa: E402
 
 # a continuous integration may ask for colours, which are characters in the output of commands
 os.environ.pop("FORCE_COLOR", None)
+
+
+#: CPU seconds of the costly tests, recorded by ``make nightly`` (tests/tools/costs.py).
+COSTS = Path(__file__).parent / "costs.json"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the costly tests, which ``make quick`` leaves out."""
+    costs = json.loads(COSTS.read_text("utf-8"))
+    for item in items:
+        if item.nodeid in costs:
+            item.add_marker("costly")
 
 
 @pytest.fixture(autouse=True)
