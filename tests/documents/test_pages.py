@@ -55,7 +55,6 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("page", sorted({*with_block("python")} - OTHER_SCRIPTS))
 def test_code_of_a_page_runs_in_an_empty_directory(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -86,11 +85,11 @@ def compare_prints(block: str, shown: list[str], page: str) -> None:
             assert not comment or f"{comment}:".startswith(f"{line}:"), comment
 
 
-@pytest.mark.parametrize("page", with_block("toml"))
-def test_toml_of_a_page_is_a_valid_experiment(page: str, tmp_path: Path) -> None:
-    for _, block in blocks(page, "toml"):
-        (tmp_path / "shown.toml").write_text(block, "utf-8")
-        assert load_experiment(tmp_path / "shown.toml").plans(trials=1)
+def test_toml_of_a_page_is_a_valid_experiment(tmp_path: Path) -> None:
+    for page in with_block("toml"):
+        for _, block in blocks(page, "toml"):
+            (tmp_path / "shown.toml").write_text(block, "utf-8")
+            assert load_experiment(tmp_path / "shown.toml").plans(trials=1), page
 
 
 def commands_of(page: str) -> list[str]:
@@ -99,15 +98,13 @@ def commands_of(page: str) -> list[str]:
     return [line for line in lines if line.startswith("graphbandits ")]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)])
-def test_commands_of_a_page_exist(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_of_a_page_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for directory in ("my-study", "other-study"):
         (tmp_path / directory).mkdir()
-    for line in commands_of(page):
-        parse(line)
+    for page in PAGES:
+        for line in commands_of(page):
+            parse(line)
 
 
 def parse(line: str) -> None:
@@ -143,12 +140,11 @@ def test_page_of_commands_has_every_command() -> None:
 # --- facts --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["policies", "experiments"])
-def test_page_of_a_kind_names_all_of_it(kind: str) -> None:
-    text = text_of(f"docs/{kind}.md")
-    assert [
-        one["name"] for one in list_available(kind)[kind] if f"`{one['name']}`" not in text
-    ] == []
+def test_pages_of_policies_and_experiments_name_all_of_them() -> None:
+    for kind in ("policies", "experiments"):
+        text = text_of(f"docs/{kind}.md")
+        for one in list_available(kind)[kind]:
+            assert f"`{one['name']}`" in text
 
 
 def test_regrets_of_the_readme_are_those_of_the_reproduction() -> None:
@@ -180,23 +176,22 @@ def anchors(page: Path) -> set[str]:
     return result
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_of_a_page_resolve(page: str) -> None:
-    here = ROOT / page
-    text = re.sub(r"`[^`\n]*`", "", prose(text_of(page)))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = (here.parent / path).resolve() if path else here
-        assert file.exists(), target
-        if anchor:
-            assert anchor in anchors(file), target
+def test_links_resolve() -> None:
+    for page in PAGES:
+        here = ROOT / page
+        text = re.sub(r"`[^`\n]*`", "", prose(text_of(page)))
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (here.parent / path).resolve() if path else here
+            assert file.exists(), f"{page}: {target}"
+            assert not anchor or anchor in anchors(file), f"{page}: {target}"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_names_on_a_page_exist(page: str) -> None:
-    for name in re.findall(r"`(graphbandits(?:\.\w+)+)(?:\(.*?\))?`", text_of(page)):
-        pkgutil.resolve_name(name)
-    for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(page)):
-        assert f"def {test}(" in (ROOT / file).read_text("utf-8"), test
+def test_names_exist() -> None:
+    for page in PAGES:
+        for name in re.findall(r"`(graphbandits(?:\.\w+)+)(?:\(.*?\))?`", text_of(page)):
+            pkgutil.resolve_name(name)
+        for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(page)):
+            assert f"def {test}(" in (ROOT / file).read_text("utf-8"), f"{page}: {test}"

@@ -101,7 +101,6 @@ def test_results_md_lists_every_setting() -> None:
     assert set(rows) - optional == set(recorded().settings)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("page", ["results", "experiment-files"])
 def test_python_of_pages_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -110,7 +109,6 @@ def test_python_of_pages_runs(page: str, tmp_path: Path, monkeypatch: pytest.Mon
     exec(compile(block, page, "exec"), {})
 
 
-@pytest.mark.process
 def test_python_of_store_md_reads_a_study(tmp_path: Path, monkeypatch) -> None:
     directory, plan = whole_study(tmp_path / "my-study")
     fill(directory, plan, "ts-n", (1, 4))  # some trials are stored twice
@@ -135,7 +133,6 @@ def plan(policies: list[str] = NAMES, **changes: Any) -> Plan:
     return Plan.of(policies, **settings)
 
 
-@pytest.mark.process
 def test_python_of_reading_md_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
