@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from graphbandits.errors import InputError, nearest
 from graphbandits.simulation.results import Results
@@ -15,8 +16,14 @@ from graphbandits.simulation.statistics import Difference, paired_differences, t
 MAX_DISTANCE = 3.0
 
 
+#: Unknown keys of a table in an experiment file are errors.
+FORBID: dict[str, Any] = {"extra": "forbid"}
+
+
 @dataclass(frozen=True)
 class Published:
+    __pydantic_config__: ClassVar = FORBID
+
     means: Mapping[str, tuple[float, float]]
     source: str
 
@@ -83,6 +90,8 @@ def _finite(value: object) -> bool:
 @dataclass(frozen=True)
 class Claim:
     """A claim: each policy of ``better`` has less expected final regret than each of ``than``."""
+
+    __pydantic_config__: ClassVar = FORBID
 
     text: str
     better: tuple[str, ...]

@@ -199,7 +199,7 @@ def _record(
         title=title,
         rerun=rerun,
         notes=list(experiment.notes),
-        claims=list(experiment.resolved_claims()),
+        claims=experiment.resolved_claims(),
         published=experiment.published_means(),
         sweeps=experiment.sweep_records(),
         bounds=bounds,
