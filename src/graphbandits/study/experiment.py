@@ -132,51 +132,15 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def check_prior(value: Any) -> SweepValue:
-    """Check the form of a prior, and convert lists to tuples and tables to strings.
+def prior_value(value: Any) -> Any:
+    """Convert the lists of a prior to tuples, and its tables to texts.
 
-    >>> check_prior([[2, 5], "1,{b}"]), check_prior({"mean": 0, "sd": 2})
+    >>> prior_value([[2, 5], "1,{b}"]), prior_value({"mean": 0, "sd": 2})
     (((2, 5), '1,{b}'), 'mean=0,sd=2')
     """
-    entries = prior_entries(value)
-    if not entries or not all(isinstance(one, str) or _is_row(one) for one in entries):
-        raise InputError(
-            'a prior must be "A,B", [A, B], "name=value", or a list with one of these per arm, not '
-            f"{short_repr(value)}"
-        )
-    if isinstance(value, str):
-        return value
     if isinstance(value, dict):
-        return entries[0]  # type: ignore[no-any-return]
-    return tuple(value) if _is_row(value) else tuple(map(_as_tuple, entries))
-
-
-def prior_entries(prior: Any) -> tuple[Any, ...]:
-    """Return the entries of a prior: one per arm, or one for all; empty if it is not a prior.
-
-    >>> prior_entries("1,{b}"), prior_entries([2, 5]), prior_entries(((2, 5), "1,1"))
-    (('1,{b}',), ([2, 5],), ((2, 5), '1,1'))
-    """
-    if isinstance(prior, str | dict) or _is_row(prior):
-        return (_table_text(prior),)
-    return tuple(map(_table_text, prior)) if isinstance(prior, list | tuple) else ()
-
-
-def _is_row(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 1 and all(map(is_number, value))
-
-
-def _table_text(value: Any) -> Any:
-    """Return a table of numbers and lists of numbers as text; other values unchanged."""
-    if not isinstance(value, dict) or not value:
-        return value
-    listed = (one if isinstance(one, list) else [one] for one in value.values())
-    numbers = all(is_number(number) for one in listed for number in one)
-    return ",".join(f"{k}={v}" for k, v in value.items()) if numbers else value
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+        return ",".join(f"{key}={one}" for key, one in value.items())
+    return tuple(map(prior_value, value)) if isinstance(value, list | tuple) else value
 
 
 def _checked_by(check: Callable[[Any], object]) -> PlainValidator:
@@ -184,7 +148,7 @@ def _checked_by(check: Callable[[Any], object]) -> PlainValidator:
 
     def checked(value: Any) -> Any:
         check(value)
-        return _as_tuple(value)
+        return tuple(value) if isinstance(value, list) else value
 
     return PlainValidator(checked)
 
@@ -194,7 +158,7 @@ Seed = Annotated[int, Field(ge=0, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
-Prior = Annotated[SweepValue, PlainValidator(check_prior)]
+Prior = Annotated[SweepValue, PlainValidator(prior_value)]
 Means = Annotated[tuple[Number, ...], Field(min_length=1)]
 Eligible = Annotated[float, Field(gt=0.0, le=1.0, strict=True)]
 AnswerRate = Annotated[float, _checked_by(check_answer_rate)]
@@ -260,8 +224,8 @@ def policy_names(policies: Iterable[str], known: Collection[str] | None = None) 
 # --- sweeps: one simulation per point
 
 #: Keys of the experiment that a sweep can vary.
-SWEEPABLE = ("arms", "horizon", "graph", "world", "posterior", "prior", "means", "eligible")
-SWEEPABLE += ("delay", "answer_rate", "accuracy", "seed", "regret")
+SWEEPABLE = [*SimulationTable.model_fields, "accuracy", "seed", "regret"]
+SWEEPABLE.remove("policies")
 
 
 def _check_parameter(text: str) -> str:
@@ -479,7 +443,8 @@ class Experiment(SimulationTable):
     def _texts(self) -> Iterator[str]:
         """Yield all texts that may contain placeholders."""
         yield from (self.graph or "", self.world or "", self.posterior or "")
-        yield from (one for one in prior_entries(self.prior) if isinstance(one, str))
+        priors = self.prior if isinstance(self.prior, tuple) else [self.prior]
+        yield from (one for one in priors if isinstance(one, str))
         yield from self.policies or ()
 
     @property
@@ -656,8 +621,8 @@ def build_models(
         return None, None
     count = arms
     if count is None:
-        lists = [] if prior is None or is_one_prior(prior) else [prior]
-        sizes = [len(one) for one in (*lists, means) if one is not None]  # type: ignore[arg-type]
+        lists = [prior] if isinstance(prior, tuple) and not is_one_prior(prior) else []
+        sizes = [len(one) for one in (*lists, means) if one is not None]
         with prefix_errors("graph"):
             count = make_process(graph, sizes[0] if sizes else None).arms
     with prefix_errors("world"):
@@ -665,12 +630,10 @@ def build_models(
     with prefix_errors("posterior"):
         other = None if posterior is None else as_posterior(posterior, count)
     if accuracy != "simulation":
-        if other is not None:
-            other = with_accuracy(other, accuracy)
-        elif isinstance(made, PriorWorld):
+        if other is None and isinstance(made, PriorWorld):
             made = replace(made, prior=with_accuracy(made.prior, accuracy))
         else:
-            other = with_accuracy(made.prior, accuracy)
+            other = with_accuracy(other or made.prior, accuracy)
     return made, other
 
 
