@@ -91,7 +91,7 @@ def beliefs_figure(
     ]
     style.note(figure, "; ".join(filter(None, ("size: number of outcomes", arrows, caption))))
     figure.draw_without_rendering()  # fixes the size of the axes
-    _write(drawn, order, texts)
+    drawn.label(texts, order, always=len(arms) <= COUNTED)
     return figure
 
 
@@ -126,16 +126,6 @@ def _legend(figure: Figure, recent: bool, unknown: bool) -> None:
     if unknown:
         entries["paused or retired"] = plain | {"color": UNKNOWN, "markeredgecolor": INK}
     style.legend_of(figure, entries, 1.0)
-
-
-def _write(drawn: Drawn, order: Ints, texts: list[str]) -> None:
-    """Write labels beside nodes; of many arms, those that find room."""
-    boxes = np.array([graph.text_box(text, NOTE) for text in texts])
-    drawn.fit(boxes.max(axis=0))
-    offsets, wrong = drawn.find_room(boxes, order)
-    for i, text, offset, bad in zip(order.tolist(), texts, offsets, wrong, strict=True):
-        if bad <= 0.05 or len(drawn.places) <= COUNTED:
-            graph.write_beside(drawn.axes, text, drawn.places[i], offset, NOTE)
 
 
 #: Colours of arms that could be drawn, of the others, and of the frontier.

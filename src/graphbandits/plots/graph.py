@@ -262,6 +262,16 @@ class Drawn:
         points = [np.linspace(p[0], p[-1], 15) if len(p) == 2 else p[::4] for p in paths]
         return room_beside(self.axes, boxes, named, self.places, self.radii * unit, points)
 
+    def label(self, texts: Sequence[str], nodes: Ints, always: bool = False) -> int:
+        """Write labels beside nodes, ``always`` or where there is room; return their number."""
+        boxes = np.array([text_box(text, NOTE) for text in texts])
+        self.fit(boxes.max(axis=0))
+        offsets, wrong = self.find_room(boxes, nodes)
+        kept = np.flatnonzero((wrong <= 0.05) | always)
+        for k in kept.tolist():
+            write_beside(self.axes, texts[k], self.places[nodes[k]], offsets[k], NOTE)
+        return len(kept)
+
 
 def room_beside(
     axes: Axes, boxes: Floats, named: Ints, places: Floats, radii: Floats, paths: Sequence[Floats]
@@ -630,10 +640,4 @@ def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: 
             return len(names)
     if len(names) > MOST_NAMED:
         return 0
-    boxes = np.array([text_box(name, NOTE) for name in names])
-    drawn.fit(boxes.max(axis=0))
-    offsets, wrong = drawn.find_room(boxes, np.arange(len(names)))
-    kept = np.flatnonzero(wrong <= 0.05).tolist()
-    for arm in kept:
-        write_beside(axes, names[arm], drawn.places[arm], offsets[arm], NOTE)
-    return len(kept)
+    return drawn.label(names, np.arange(len(names)))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from graphbandits.errors import InputError
 from graphbandits.simulation.results import Results
 from graphbandits.simulation.statistics import Difference, paired_differences, t_quantile
@@ -29,11 +31,13 @@ class Published:
     def __post_init__(self) -> None:
         if not self.means:
             raise InputError("published regrets must have at least one policy")
-        for name, (mean, error) in self.means.items():
-            if not (math.isfinite(mean) and math.isfinite(error) and error >= 0.0):
+        for name, pair in self.means.items():
+            numbers = np.asarray(pair)
+            sound = numbers.shape == (2,) and numbers.dtype.kind in "iuf"
+            if not sound or not np.isfinite(numbers).all() or numbers[1] < 0.0:
                 raise InputError(
                     f"the published regret of '{name}' must be two finite numbers, a mean and a "
-                    f"standard error of at least 0; got {mean}, {error}"
+                    f"standard error of at least 0; got {pair!r}"
                 )
 
 
