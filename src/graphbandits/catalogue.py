@@ -180,7 +180,7 @@ def _experiment_entry(name: str) -> dict[str, Any]:
             "rounds": _range(setup.horizon for setup in setups),
             "trials": experiment.trials,
         },
-        "runs": experiment.runs,
+        "runs": len(setups),
         "sweeps": {", ".join(sweep.parameters): _points(sweep) for sweep in experiment.sweeps},
         "policies": experiment.lines(),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from dataclasses import MISSING, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from helpers import ROOT
 from helpers.made_up_results import recorded
 from helpers.stores import Point, fill, run_study, sweep, whole_study
+from pydantic_core import PydanticUndefined
 
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.run import simulate_plan
@@ -41,12 +43,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def default_text(table: type[Table], key: str) -> str:
+def default_text(table: type[Any], key: str) -> str:
     """The default of a key as the document writes it."""
-    field = next(f for n, f in table.model_fields.items() if (f.alias or n) == key)
-    if field.is_required():
+    if is_dataclass(table):
+        default = table.__dataclass_fields__[key].default
+    else:
+        default = next(f for n, f in table.model_fields.items() if (f.alias or n) == key).default
+    if default in (MISSING, PydanticUndefined):
         return "required"
-    default = field.default
     if default is None or default == () or isinstance(default, Table):
         return "—"
     return f"`{json.dumps(default)}`"

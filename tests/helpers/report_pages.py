@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ SETTINGS: dict[str, Any] = {
         "ids-n": {
             "summary": "Regret per information.",
             "graph_known": "the graph before the decision",
-            "needs": {"graph": "before", "deterministic": False, "horizon": False},
+            "needs": {"graph": "before", "deterministic": False, "horizon": False, "fixed": False},
             "exact": True,
             "plugin": None,
             "source": "aa" * 32,
@@ -36,7 +38,7 @@ SETTINGS: dict[str, Any] = {
         "ts-n": {
             "summary": "Thompson.",
             "graph_known": "observations only",
-            "needs": {"graph": "never", "deterministic": False, "horizon": False},
+            "needs": {"graph": "never", "deterministic": False, "horizon": False, "fixed": False},
             "exact": True,
             "plugin": None,
             "source": "bb" * 32,
@@ -44,7 +46,7 @@ SETTINGS: dict[str, Any] = {
         "mine(rate=0.5)": {
             "summary": "From a file.",
             "graph_known": "the graph after the play, with entries 0 and 1 only, and the horizon",
-            "needs": {"graph": "after", "deterministic": True, "horizon": True},
+            "needs": {"graph": "after", "deterministic": True, "horizon": True, "fixed": False},
             "exact": False,
             "plugin": "plugins/mine.py",
             "source": "0123456789abcdef" * 4,
@@ -75,7 +77,13 @@ def made_up(
         regret = rate * world * np.sqrt(rounds / 100.0) + random.gamma(1.0, 0.6, (trials, 1))
         plays = random.multinomial(100 * trials, np.ones(len(arms)) / len(arms)).astype(np.int64)
         policies[name] = PolicyResult.from_trials(regret, plays)
-    return Results(rounds, policies, arms, SETTINGS if settings is None else settings)
+    return Results(rounds, policies, arms, SETTINGS | (settings or {}) | described(names))
+
+
+def described(names: Iterable[str], settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
+    """Return settings with a description of each of these policies."""
+    known = settings["policies"]
+    return {"policies": {name: known.get(name, known["ts-n"]) for name in names}}
 
 
 @dataclass
@@ -149,7 +157,21 @@ def swept(key: str = "s", **changes: object) -> SweepEntry:
         1.0: made_up(("ts-n", "ids-n"), settings=SETTINGS | {"graph": "star(arms=3)"}),
         0.0: made_up(("ids-n", "ts-n", "mine(rate=0.5)")),
     }
-    return replace(SweepEntry(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
+    return replace(sweep_entry(key, "A sweep", "r", results, "graphbandits run r"), **changes)  # type: ignore[arg-type]
+
+
+def sweep_entry(
+    key: str, title: str, parameter: str, results: Any, rerun: str, label: str = "", **more: Any
+) -> SweepEntry:
+    """Return a sweep whose policies have the same names at all values."""
+    cells: Any = {
+        value: SimpleNamespace(lines={n: n for n in found.policies}, point={parameter: value})
+        for value, found in results.items()
+    }
+    how = {"scale": "linear"} | more
+    return SweepEntry(
+        key, title, parameter, label or parameter, cells=cells, results=results, rerun=rerun, **how
+    )
 
 
 def page_of(*studies: SimulationEntry | SweepEntry, **words: str) -> Node:

@@ -118,7 +118,7 @@ EXPERIMENTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("trials", "trails"): ("trails",),
     ("title", "title = 3 #"): ("title",),
     ('"ts-n"', '"tsn"'): ("policies", "'tsn'", "did you mean 'ts-n'"),
-    ('"ts-n"', '"ts-n", "ts-n"'): ("policies", "ts-n"),
+    ('"ts-n"', '"ts-n", "ts-n"'): ("policy", "ts-n"),
     ('"paper"', '"papr"'): ("graph", "'papr'", "did you mean 'paper'"),
     ("trials = 2", "trials = 2\n[[sweeps]]\nvalues = [1]"): ("sweeps", "parameter"),
     ("trials = 2", "trials 2"): ("line 4",),

@@ -19,7 +19,6 @@ from graphbandits.cli._common import (
     print_line,
     print_text,
 )
-from graphbandits.errors import InputError
 
 store = typer.Typer(no_args_is_help=True, help="Verify, export and remove stored results.")
 
@@ -126,8 +125,6 @@ def report(
 
     Example: graphbandits report figures --output page.html
     """
-    if output == "":
-        raise InputError("--output is empty: give the name of an .html file")
     load(plugin)
     from graphbandits.study.export import write_pages
 

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
@@ -62,11 +59,8 @@ def beliefs_figure(
     reach = radii + 0.1 * largest
     reach[recent] += 0.2 * largest  # the rings
     drawn = Drawn.of(axes, matrix, places, reach, float(reach.max()), min(0.07, 1.2 * largest))
-    count = len(drawn.ends)
-    strength = max(0.2, min(1.0, math.sqrt(20.0 / max(1, count))))
-    paint = [to_rgba(GREY, (0.3 + 0.7 * p) * strength) for p in drawn.probability]
-    drawn.add_edges(np.arange(count), paint, strength, zorder=1.0, gid="edges")
-    drawn.add_heads(paint)
+    strength = max(0.2, min(1.0, math.sqrt(20.0 / max(1, len(drawn.ends)))))
+    drawn.add_grey(strength, strength)
     rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": UNKNOWN}
     nodes = graph.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
     if alpha is not None:
@@ -74,12 +68,7 @@ def beliefs_figure(
         nodes.set_array(np.ma.masked_invalid(alpha))
         nodes.set_cmap(colours)
         nodes.set_clim(0.0, max(float(np.nanmax(alpha)), 1e-12))
-        bar = figure.colorbar(nodes, ax=axes, shrink=0.7, aspect=30, pad=0.01)
-        bar.set_label("probability of being the best arm", fontsize=SMALL)
-        bar.ax.tick_params(labelsize=SMALL)
-        bar.locator = MaxNLocator(5)
-        bar.formatter = FuncFormatter(lambda chance, _: f"{100.0 * chance:.3g} %")
-        bar.outline.set_linewidth(0.5)
+        style.colour_bar(figure, nodes, axes, "probability of being the best arm", 0.7)
     rings: dict[str, Any] = {"facecolors": "none", "linewidths": 2.0, "zorder": 2.9}
     around = graph.add_discs(
         axes, places[recent], radii[recent] + 0.22 * largest, gid="last", **rings
@@ -102,7 +91,7 @@ def beliefs_figure(
     ]
     style.note(figure, "; ".join(filter(None, ("size: number of outcomes", arrows, caption))))
     figure.draw_without_rendering()  # fixes the size of the axes
-    _write(drawn, order, texts)
+    drawn.label(texts, order, always=len(arms) <= COUNTED)
     return figure
 
 
@@ -129,26 +118,14 @@ def _label(name: str, chance: float | None, plays: float, outcomes: float, count
 
 
 def _legend(figure: Figure, recent: bool, unknown: bool) -> None:
-    plain: dict[str, Any] = {"marker": "o", "markersize": 8.0, "linestyle": "none"}
+    plain: dict[str, Any] = {"marker": "o", "markersize": 8.0}
     entries: dict[str, dict[str, Any]] = {}
     if recent:
         ring = {"markerfacecolor": "none", "markeredgecolor": LAST, "markeredgewidth": 2.0}
         entries["played last"] = plain | ring
     if unknown:
         entries["paused or retired"] = plain | {"color": UNKNOWN, "markeredgecolor": INK}
-    if entries:
-        handles = [Line2D([], [], **look) for look in entries.values()]
-        style.legend_below(figure, handles, list(entries), handlelength=1.0)
-
-
-def _write(drawn: Drawn, order: Ints, texts: list[str]) -> None:
-    """Write labels beside nodes; of many arms, those that find room."""
-    boxes = np.array([graph.text_box(text, NOTE) for text in texts])
-    drawn.fit(boxes.max(axis=0))
-    offsets, wrong = drawn.find_room(boxes, order)
-    for i, text, offset, bad in zip(order.tolist(), texts, offsets, wrong, strict=True):
-        if bad <= 0.05 or len(drawn.places) <= COUNTED:
-            drawn.write_beside(text, i, offset, NOTE)
+    style.legend_of(figure, entries, 1.0)
 
 
 #: Colours of arms that could be drawn, of the others, and of the frontier.
@@ -240,7 +217,7 @@ def _frontier_legend(
     figure: Figure, rest: Floats | None, others: bool, hull: bool, mixed: bool
 ) -> None:
     """Add a legend; ``rest`` has the probabilities of the other arms, None if unknown."""
-    plain: dict[str, Any] = {"marker": "o", "linestyle": "none", "markeredgecolor": "white"}
+    plain: dict[str, Any] = {"marker": "o", "markeredgecolor": "white"}
     entries: dict[str, dict[str, Any]] = {}
     if rest is not None:
         entries["could be drawn; area: probability"] = plain | {"color": DRAWN, "markersize": 8.0}
@@ -253,39 +230,28 @@ def _frontier_legend(
             label = " or ".join(kind for kind, found in kinds.items() if found)
         entries[label] = plain | {"color": OTHERS, "markersize": 5.0}
     if hull:
-        entries["frontier: least regret for a gain"] = {"color": HULL, "lw": 1.2}
+        entries["frontier: least regret for a gain"] = {"color": HULL, "lw": 1.2, "linestyle": "-"}
     if mixed:
-        entries["mixture of two arms"] = {"color": DRAWN, "lw": 6.0, "alpha": 0.35}
-    handles = [Line2D([], [], **look) for look in entries.values()]
-    style.legend_below(figure, handles, list(entries), handlelength=1.4)
+        wide: dict[str, Any] = {"lw": 6.0, "alpha": 0.35, "linestyle": "-"}
+        entries["mixture of two arms"] = wide | {"color": DRAWN}
+    style.legend_of(figure, entries, 1.4)
 
 
 def _write_frontier(
     axes: Axes, places: Floats, area: Floats, named: Ints, texts: list[str]
 ) -> None:
     """Write labels beside points; those of the two most important arms are always written."""
-    pixel = 72.0 / axes.figure.dpi
-    to_page = axes.transData.transform
     # labels avoid other points; thousands of them would only take time
     near = np.arange(len(places)) if len(places) <= CROWD else named
     nodes = np.concatenate([named, np.setdiff1d(near, named)])
-    centres = to_page(places[nodes]) * pixel
     boxes = np.array([graph.text_box(text, SMALL) for text in texts])
-    frame = np.array(axes.bbox.extents) * pixel
     hull = np.asarray(axes.lines[0].get_xydata())
     paths = [np.linspace(a, b, 15) for a, b in pairwise(hull)]
-    lines = to_page(np.concatenate([np.empty((0, 2)), *paths])) * pixel
     radii = np.sqrt(area[nodes] / np.pi) + 1.0
     count = np.arange(len(named))
-    spots, wrong = graph.place_labels(boxes, count, centres, radii, frame, lines)
-    for k, (text, spot) in enumerate(zip(texts, spots, strict=True)):
-        if k > 1 and wrong[k] > 0.3:
-            continue
-        look: dict[str, Any] = {
-            "fontsize": SMALL if k < 2 else NOTE,
-            "color": INK if k < 2 else GREY,
-        }
-        look |= {"ha": "center", "va": "center", "zorder": 4.0, "textcoords": "offset points"}
-        place = (places[nodes[k], 0], places[nodes[k], 1])
-        written = axes.annotate(style.literal(text), place, xytext=spot - centres[k], **look)
-        written.set_in_layout(False)
+    offsets, wrong = graph.room_beside(axes, boxes, count, places[nodes], radii, paths)
+    for k, (text, offset) in enumerate(zip(texts, offsets, strict=True)):
+        if k < 2:
+            graph.write_beside(axes, text, places[nodes[k]], offset, SMALL, INK)
+        elif wrong[k] <= 0.3:
+            graph.write_beside(axes, text, places[nodes[k]], offset, NOTE, GREY)

@@ -235,6 +235,12 @@ class Drawn:
         drawn = PolyCollection(self.heads, facecolors=last, linewidths=0, zorder=1.1, gid="heads")
         self.axes.add_collection(drawn, autolim=False)
 
+    def add_grey(self, strength: float, thin: float) -> None:
+        """Draw all edges in grey, darker with a larger probability."""
+        paint = [to_rgba(GREY, (0.3 + 0.7 * p) * strength) for p in self.probability]
+        self.add_edges(np.arange(len(self.ends)), paint, thin, zorder=1.0, gid="edges")
+        self.add_heads(paint)
+
     def fit(self, label: Floats) -> None:
         """Set limits with equal scales, so that graph and labels fill the panel.
 
@@ -249,25 +255,44 @@ class Drawn:
 
     def find_room(self, boxes: Floats, named: Ints) -> tuple[Floats, Floats]:
         """Return the offset of each label from its node in points, and its overlap."""
-        pixel, to_page = 72.0 / self.axes.figure.dpi, self.axes.transData.transform
-        centres = to_page(self.places) * pixel
-        unit = float(np.diff(to_page([[0.0, 0.0], [1.0, 0.0]])[:, 0])[0]) * pixel
-        frame = np.array(self.axes.bbox.extents) * pixel
+        ends = self.axes.transData.transform([[0.0, 0.0], [1.0, 0.0]])[:, 0]
+        unit = float(np.diff(ends)[0]) * 72.0 / self.axes.figure.dpi
         # with many edges, labels may cover them
         paths = self.lines if len(self.lines) <= 300 else []
         points = [np.linspace(p[0], p[-1], 15) if len(p) == 2 else p[::4] for p in paths]
-        lines = to_page(np.concatenate([np.empty((0, 2)), *points])) * pixel
-        found, wrong = place_labels(boxes, named, centres, self.radii * unit, frame, lines)
-        return found - centres[named], wrong
+        return room_beside(self.axes, boxes, named, self.places, self.radii * unit, points)
 
-    def write_beside(self, text: str, node: int, offset: Floats, size: float) -> None:
-        """Write a label at an offset (in points) from its node, readable on top of edges."""
-        at: dict[str, Any] = {"xytext": offset, "textcoords": "offset points", "zorder": 5.0}
-        middle: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1}
-        place = (self.places[node, 0], self.places[node, 1])
-        written = self.axes.annotate(literal(text), place, fontsize=size, **at, **middle)
-        written.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
-        written.set_in_layout(False)
+    def label(self, texts: Sequence[str], nodes: Ints, always: bool = False) -> int:
+        """Write labels beside nodes, ``always`` or where there is room; return their number."""
+        boxes = np.array([text_box(text, NOTE) for text in texts])
+        self.fit(boxes.max(axis=0))
+        offsets, wrong = self.find_room(boxes, nodes)
+        kept = np.flatnonzero((wrong <= 0.05) | always)
+        for k in kept.tolist():
+            write_beside(self.axes, texts[k], self.places[nodes[k]], offsets[k], NOTE)
+        return len(kept)
+
+
+def room_beside(
+    axes: Axes, boxes: Floats, named: Ints, places: Floats, radii: Floats, paths: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """Return the offset of each label from its point, and its overlap; radii are in points."""
+    pixel, to_page = 72.0 / axes.figure.dpi, axes.transData.transform
+    centres, frame = to_page(places) * pixel, np.array(axes.bbox.extents) * pixel
+    lines = to_page(np.concatenate([np.empty((0, 2)), *paths])) * pixel
+    found, wrong = place_labels(boxes, named, centres, radii, frame, lines)
+    return found - centres[named], wrong
+
+
+def write_beside(
+    axes: Axes, text: str, place: Floats, offset: Floats, size: float, colour: str = INK
+) -> None:
+    """Write a label at an offset (in points) from its point, readable on top of lines."""
+    at: dict[str, Any] = {"xytext": offset, "textcoords": "offset points", "zorder": 5.0}
+    look: dict[str, Any] = {"ha": "center", "va": "center", "linespacing": 1.1, "color": colour}
+    written = axes.annotate(literal(text), (place[0], place[1]), fontsize=size, **at, **look)
+    written.set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+    written.set_in_layout(False)
 
 
 def _arrow(
@@ -596,9 +621,7 @@ def _legend(figure: Figure, sizes: set[int], independent: bool, dominating: bool
         entries["independent set"] = ring
     if dominating:
         entries["dominating set"] = {"color": ALONE, "marker": "s"}
-    if entries:
-        handles = [Line2D([], [], linestyle="none", **(plain | own)) for own in entries.values()]
-        style.legend_below(figure, handles, list(entries), handlelength=1.0)
+    style.legend_of(figure, {text: plain | own for text, own in entries.items()}, 1.0)
 
 
 def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: float) -> int:
@@ -617,10 +640,4 @@ def _name_nodes(drawn: Drawn, names: list[str], colours: Sequence[str], radius: 
             return len(names)
     if len(names) > MOST_NAMED:
         return 0
-    boxes = np.array([text_box(name, NOTE) for name in names])
-    drawn.fit(boxes.max(axis=0))
-    offsets, wrong = drawn.find_room(boxes, np.arange(len(names)))
-    kept = np.flatnonzero(wrong <= 0.05).tolist()
-    for arm in kept:
-        drawn.write_beside(names[arm], arm, offsets[arm], NOTE)
-    return len(kept)
+    return drawn.label(names, np.arange(len(names)))

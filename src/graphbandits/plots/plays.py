@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
@@ -20,7 +19,7 @@ from graphbandits.graphs import Fixed, GraphLike, as_process
 from graphbandits.plots import graph as graph_layout
 from graphbandits.plots import style
 from graphbandits.plots.graph import NAMED, Drawn
-from graphbandits.plots.style import GREY, NOTE, SMALL, TEXT, TWO_COLUMNS
+from graphbandits.plots.style import NOTE, SMALL, TEXT, TWO_COLUMNS
 from graphbandits.simulation.results import Results
 
 #: What to count: plays of the best arm of each trial, the second best, ..., or of each arm.
@@ -190,12 +189,7 @@ def _on_graph(
         axes.set_title(style.literal(style.wrap(name, 66.0 * panel, size)), fontsize=size)
     for axes in grid[len(names) :]:
         axes.remove()
-    bar = figure.colorbar(panels[0].collections[-1], ax=panels, shrink=0.8, aspect=30, pad=0.01)
-    bar.set_label("share of plays, by arm", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
-    bar.locator = MaxNLocator(5)
-    bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
-    bar.outline.set_linewidth(0.5)
+    style.colour_bar(figure, panels[0].collections[-1], panels, "share of plays, by arm", 0.8)
     style.heading(figure, title)
     said = "area and colour of a node: its share of the plays; " + _most_played(shares, arms)
     said += "by arm: the true ranks are not recorded; " if unranked else ""
@@ -234,12 +228,8 @@ def _panel(axes: Axes, matrix: Floats, places: Floats, share: Floats, most: floa
     ring = np.full(len(share), 0.18 * largest)
     reach = np.maximum(radii, ring) + 0.02 * largest
     drawn = Drawn.of(axes, matrix, places, reach, largest, min(0.09, largest))
-    count = len(drawn.ends)
-    strength = min(1.0, math.sqrt(80.0 / max(1, count)))
-    paint = [to_rgba(GREY, (0.3 + 0.7 * p) * max(strength, 0.15)) for p in drawn.probability]
-    thin = min(max(strength, 0.4), max(5.0 * largest, 0.3))
-    drawn.add_edges(np.arange(count), paint, thin, zorder=1.0, gid="edges")
-    drawn.add_heads(paint)
+    strength = min(1.0, math.sqrt(80.0 / max(1, len(drawn.ends))))
+    drawn.add_grey(max(strength, 0.15), min(max(strength, 0.4), max(5.0 * largest, 0.3)))
     rims: dict[str, Any] = {"linewidths": 0.6, "facecolors": "white"}
     graph_layout.add_discs(axes, places, ring, zorder=2.0, gid="rings", **rims)
     discs = graph_layout.add_discs(axes, places, radii, zorder=3.0, gid="nodes", **rims)
@@ -290,7 +280,7 @@ def _name_nodes(
     for text, panel, (offsets, wrong) in zip(texts, drawn, found, strict=True):
         for i, label, offset, bad in zip(named, text, offsets, wrong, strict=True):
             if bad <= 0.05 or len(arms) <= NAMED:  # of many arms, no name is better than an overlap
-                panel.write_beside(label, i, offset, size)
+                graph_layout.write_beside(panel.axes, label, panel.places[i], offset, size)
 
 
 def _label(name: str, share: float, size: float, room: float, with_share: bool) -> str:

@@ -435,8 +435,21 @@ def in_order(
     ([1, 2], ['b', 'a'])
     """
     style.check_word(scale, "scale", style.SCALES)
-    values: dict[Any, Results] = dict(sweep) if isinstance(sweep, Mapping) else {}
-    return {key: values[key] for key in (sorted(values) if _are_numbers(values, scale) else values)}
+    keys: list[Any] = list(sweep)
+    if not keys:
+        raise InputError("the sweep is empty: pass {value: results, ...} with at least one value")
+    if all(isinstance(key, str) for key in keys):
+        if scale != "linear":
+            raise InputError(f"scale='{scale}' needs numbers, not the texts {', '.join(keys)}")
+        return dict(sweep)  # type: ignore[arg-type]
+    for key in keys:
+        number = isinstance(key, Real) and not isinstance(key, bool) and math.isfinite(key)
+        if not number or (scale == "log" and key <= 0):
+            raise InputError(
+                "the values of a sweep must be all finite numbers (above 0 if scale='log') or all "
+                f"strings, not {key!r}"
+            )
+    return {key: sweep[key] for key in sorted(keys)}
 
 
 def shown(value: float | str) -> str:
@@ -460,30 +473,6 @@ def sweep_notes(runs: Mapping[Any, Results]) -> dict[str, str]:
             for text, values in texts.items()
         )
     return notes
-
-
-def _are_numbers(sweep: Mapping[Any, Results], scale: str) -> bool:
-    """Return whether the values are numbers (True) or strings (False); raise an error otherwise."""
-    if not sweep:
-        raise InputError("the sweep is empty: pass {value: results, ...} with at least one value")
-    for value, results in sweep.items():
-        if not isinstance(results, Results):
-            raise InputError(f"a sweep must map values to Results, but {value!r} has {results!r}")
-    texts = [isinstance(key, str) for key in sweep]
-    if all(texts):
-        if scale != "linear":
-            raise InputError(
-                f"scale={scale!r} needs numbers, but the values of this sweep are strings"
-            )
-        return False
-    for key in sweep:
-        if isinstance(key, bool) or not isinstance(key, Real) or not math.isfinite(key):
-            raise InputError(
-                f"the values of a sweep must be all finite numbers or all strings, not {key!r}"
-            )
-        if scale == "log" and key <= 0:
-            raise InputError(f"scale='log' needs values above 0, not {key!r}")
-    return True
 
 
 def _points(runs: Sequence[Results], name: str, confidence: float) -> Floats:

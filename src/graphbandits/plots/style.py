@@ -18,8 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from graphbandits._files import write_bytes
 from graphbandits._types import Floats
@@ -503,6 +504,24 @@ def marked(notes: Mapping[str, str]) -> tuple[dict[str, str], str]:
         for mark, text in zip(marks, texts, strict=True)
     ]
     return {name: marks[texts.index(text)] for name, text in notes.items()}, "\n".join(lines)
+
+
+def colour_bar(figure: Figure, drawn: Any, axes: Any, label: str, shrink: float) -> None:
+    """Add a colour bar of shares in percent."""
+    bar = figure.colorbar(drawn, ax=axes, shrink=shrink, aspect=30, pad=0.01)
+    bar.set_label(label, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    bar.locator = MaxNLocator(5)
+    bar.formatter = FuncFormatter(lambda share, _: f"{100.0 * share:.3g} %")
+    bar.outline.set_linewidth(0.5)
+
+
+def legend_of(figure: Figure, entries: Mapping[str, dict[str, Any]], length: float) -> None:
+    """Add a legend of marks and lines, by their texts."""
+    if entries:
+        marks: dict[str, Any] = {"linestyle": "none"}
+        handles = [Line2D([], [], **(marks | look)) for look in entries.values()]
+        legend_below(figure, handles, list(entries), handlelength=length)
 
 
 def legend_below(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from graphbandits.errors import InputError, nearest
+import numpy as np
+
+from graphbandits.errors import InputError
 from graphbandits.simulation.results import Results
 from graphbandits.simulation.statistics import Difference, paired_differences, t_quantile
 
@@ -15,22 +17,27 @@ from graphbandits.simulation.statistics import Difference, paired_differences, t
 MAX_DISTANCE = 3.0
 
 
+#: Unknown keys of a table in an experiment file are errors.
+FORBID: dict[str, Any] = {"extra": "forbid"}
+
+
 @dataclass(frozen=True)
 class Published:
+    __pydantic_config__: ClassVar = FORBID
+
     means: Mapping[str, tuple[float, float]]
     source: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.means, Mapping) or not self.means:
-            raise InputError(
-                "published regrets must be {policy: (mean, standard error)} with one policy or more"
-            )
-        for name, value in self.means.items():
-            pair = isinstance(value, tuple | list) and len(value) == 2
-            if not pair or not all(_finite(v) for v in value) or value[1] < 0.0:
+        if not self.means:
+            raise InputError("published regrets must have at least one policy")
+        for name, pair in self.means.items():
+            numbers = np.asarray(pair)
+            sound = numbers.shape == (2,) and numbers.dtype.kind in "iuf"
+            if not sound or not np.isfinite(numbers).all() or numbers[1] < 0.0:
                 raise InputError(
-                    f"the published regret of '{name}' must be two numbers, a mean and a standard "
-                    f"error of at least 0; got {value!r}"
+                    f"the published regret of '{name}' must be two finite numbers, a mean and a "
+                    f"standard error of at least 0; got {pair!r}"
                 )
 
 
@@ -54,11 +61,6 @@ def compare(published: Published, results: Results) -> list[PublishedComparison]
     """
     found = []
     for name, (there, error) in published.means.items():
-        if name not in results.policies:
-            raise InputError(
-                f"the published regrets ({published.source}) name the policy '{name}', which is "
-                f"not among the results: {nearest(name, results.policies)}"
-            )
         here = float(results[name].mean[-1])
         own = float(results[name].standard_error[-1])
         distance = _distance(here - there, math.hypot(own, error))
@@ -76,13 +78,11 @@ def _distance(difference: float, error: float) -> float:
     return difference / error
 
 
-def _finite(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
 @dataclass(frozen=True)
 class Claim:
     """A claim: each policy of ``better`` has less expected final regret than each of ``than``."""
+
+    __pydantic_config__: ClassVar = FORBID
 
     text: str
     better: tuple[str, ...]
@@ -128,14 +128,8 @@ def judge(claim: Claim, results: Results, confidence: float = 0.95) -> Judgement
     A false "holds" or "fails" has a probability of at most 1 - ``confidence``. Policies that are
     equal in every trial differ by exactly 0, which is no clear difference.
     """
-    for name in (*claim.better, *claim.than):
-        if name not in results.policies:
-            raise InputError(
-                f"the claim {claim.text!r} names the policy '{name}', which is not among the "
-                f"results: {nearest(name, results.policies)}"
-            )
     t_quantile(confidence, results.trials)  # checks the confidence
-    final = {name: result.final for name, result in results.policies.items()}
+    final = {name: results[name].final for name in (*claim.better, *claim.than)}
     differences = paired_differences(final, claim.pairs, confidence, simultaneous=True)
     return Judgement(claim, _verdict(differences), differences)
 

@@ -136,7 +136,6 @@ class Directory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._described: set[str] = set()
 
     @classmethod
     def create(cls, path: str | Path) -> Directory:
@@ -214,11 +213,9 @@ class Directory:
         return file
 
     def _describe(self, series: Series) -> None:
-        if series.name not in self._described:
-            directory = make_directory(self.path / "shards" / series.name)
-            text = json.dumps(series.facts, indent=1) + "\n"
-            write_if_changed(directory / IDENTITY_FILE, text.encode())
-            self._described.add(series.name)
+        directory = make_directory(self.path / "shards" / series.name)
+        text = json.dumps(series.facts, indent=1) + "\n"
+        write_if_changed(directory / IDENTITY_FILE, text.encode())
 
     def read(self, file: ShardFile, rounds: int | None = None, trajectories: bool = True) -> Shard:
         """Read and verify a shard; ``rounds`` is the expected number of recorded rounds."""
@@ -304,19 +301,28 @@ class Directory:
             raise InputError(f"{path} is damaged: {RUN_AGAIN}")
         return data
 
-    def put_study(self, key: str, record: Mapping[str, Any]) -> None:
+    def put_study(self, record: StudyRecord) -> None:
         """Write the record of a study, and replace an earlier record."""
-        path = self._study_path(key)
-        text = json.dumps(record, indent=1, allow_nan=False)
+        path = self._study_path(record.key)
+        text = json.dumps(record.model_dump(), indent=1, allow_nan=False)
         _files.write_text(make_directory(path.parent) / path.name, text + "\n")
 
-    def study(self, key: str) -> Any:
+    def study(self, key: str) -> StudyRecord:
+        """Read the record of a study; raise InputError if it is missing or damaged."""
         path = self._study_path(key)
         if not os.path.lexists(path):
             known = self.studies()
             hint = nearest(key, known) if known else "there are none"
             raise InputError(f"no study '{key}' in {self.path}: {hint}")
-        return parse_json(_files.read_bytes(path, "study"))
+        try:
+            record = StudyRecord.model_validate_json(_files.read_bytes(path, "study"))
+            wrong = "" if record.key == key else f"its key is '{record.key}'"
+        except ValidationError as error:
+            first = error.errors()[0]
+            wrong = ".".join(map(str, first["loc"])) + f": {first['msg']}"
+        if wrong:
+            raise InputError(f"{path} is damaged ({wrong}): {RUN_AGAIN}")
+        return record
 
     def studies(self) -> list[str]:
         names = list_names(self.path / "studies")
@@ -482,24 +488,7 @@ class StudyRecord(_RecordModel):
         """Write the record and the problems of its points."""
         for plan in {plan.problem: plan for plan in plans}.values():
             directory.put_problem(plan.pack())
-        directory.put_study(self.key, self.model_dump())
-
-
-def read_record(directory: Directory, key: str) -> StudyRecord:
-    """Read the record of a study; raise InputError if it is damaged."""
-    try:
-        # from JSON, because strict validation accepts lists as tuples only there
-        record = StudyRecord.model_validate_json(json.dumps(directory.study(key)))
-        wrong = "" if record.key == key else f"its key is '{record.key}'"
-    except (ValidationError, RecursionError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else None
-        path = ".".join(map(str, first["loc"])) if first else ""
-        message = first["msg"] if first else str(error)
-        wrong = f"{path}: {message}" if path else message
-    if wrong:
-        path = str(directory.path / "studies" / f"{key}.json")
-        raise InputError(f"{path} is damaged ({wrong}): {RUN_AGAIN}")
-    return record
+        directory.put_study(self)
 
 
 def tasks_of_plans(plans: Sequence[Plan]) -> list[Task]:
@@ -536,7 +525,7 @@ def _finding(path: Path, error: InputError) -> Finding:
 def _studies(directory: Directory) -> Iterator[Finding]:
     for key in directory.studies():
         try:
-            record = read_record(directory, key)
+            record = directory.study(key)
         except InputError as error:
             yield _finding(directory.path / "studies" / f"{key}.json", error)
             continue

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from matplotlib.figure import Figure
 
 from graphbandits._files import check_name, json_text, make_directory, replace_file, write_text
 from graphbandits._types import Floats, Ints
@@ -49,17 +51,12 @@ from graphbandits.study.report import (
     Entry,
     SimulationEntry,
     SweepEntry,
+    report_html,
     summary_of,
-    write_report,
 )
 from graphbandits.study.study import Cell, PolicyProgress, Study, SweepSlice, join_limited
 from graphbandits.theory import Bound, bounds_for
 from graphbandits.theory.bounds import WITH_GRAPH, recorded_bounds, why_no_bounds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from graphbandits.study.study import Cell, Study
 
 #: Rows of a batch and of a Parquet row group; limits the memory usage.
 ROWS = 2**17
@@ -74,31 +71,27 @@ def batches(studies: Sequence[Study], table: str, partial: bool = False) -> pa.R
     """
     check_table(table)
     cells = [(study, cell) for study in studies for cell in study.cells]
-    if table == "ratios":
-        cells = [(s, c) for s, c in cells if c.settings.get("ratios")]
-        if not cells:
-            raise InputError(
-                "no information ratios in these studies: run them with --ratios bound or joint"
-            )
-    if table in TRAJECTORY_TABLES:
-        cells = [(s, c) for s, c in cells if table in c.settings.get("record", ())]
-        if not cells:
-            what = "eligible arms" if table == "eligible" else table
-            raise InputError(
-                f"no {what} in these studies: set {table} = true in the table [record] of the "
-                "experiment, and run it again"
-            )
     if table == "graph":
         cells = [(study, cell) for study, cell in cells if isinstance(cell.process, Fixed)]
-        if not cells:
-            raise InputError("no fixed graph in these studies: the table 'graph' is not available")
-    elif not partial:
+    elif table == "ratios" or table in TRAJECTORY_TABLES:
+        cells = [(study, cell) for study, cell in cells if table in _recorded(cell)]
+    if not cells:
+        key = f"{table} = " + ("'bound'" if table == "ratios" else "true")
+        how = f"set {key} in the table [record] of the experiment, and run it again"
+        raise InputError(
+            f"no {table} in these studies: {'no graph is fixed' if table == 'graph' else how}"
+        )
+    if table != "graph" and not partial:
         for _, cell in cells:
             for policy in cell.series:
                 cell.files(policy)  # raises an error if trials are missing
     front = _leading_columns(studies, with_line=table != "graph")
     schema = pa.schema([*front, *arrow_schema(table)])
     return pa.RecordBatchReader.from_batches(schema, _in_batches(_rows(cells, table, front)))
+
+
+def _recorded(cell: Cell) -> list[str]:
+    return [*cell.settings.get("record", ()), *(["ratios"] if "ratios" in cell.settings else [])]
 
 
 def export(studies: Sequence[Study], table: str, path: Path, partial: bool = False) -> int:
@@ -163,8 +156,6 @@ def _prepend_columns(front: pa.Schema, values: Mapping[str, Any], rows: pa.Table
 def _column_type(values: Sequence[Any]) -> pa.DataType:
     """Return a type that represents all values of a parameter exactly."""
     kinds = {type(value) for value in values}
-    if kinds == {bool}:
-        return pa.bool_()
     if kinds == {int}:
         return pa.int64() if all(-(2**63) <= value < 2**63 for value in values) else pa.string()
     exact = all(abs(value) <= 2**53 for value in values if isinstance(value, int))
@@ -256,10 +247,7 @@ def entries_of(study: Study) -> list[Entry]:
     for cell in study.cells:
         if cell.sweep is None and (complete := cell.complete()):
             found.append(_simulation(study, cell, complete))
-    for sweep_slice in study.slices():
-        sweep = _sweep(study, sweep_slice)
-        if sweep is not None:
-            found.append(sweep)
+    found += [entry for part in study.slices() if (entry := _sweep(study, part)) is not None]
     if found:  # show the notes of the study once
         found[0] = replace(found[0], notes=(*study.notes, *found[0].notes))
     return found
@@ -293,31 +281,19 @@ def _simulation(study: Study, cell: Cell, complete: Sequence[str]) -> Simulation
     )
 
 
-def _sweep(study: Study, sweep_slice: SweepSlice) -> SweepEntry | None:
+def _sweep(study: Study, part: SweepSlice) -> SweepEntry | None:
     """Return the entry of a slice with all complete policies; None if there are none."""
-    results: dict[float | str, Results] = {}
+    results: dict[Any, Results] = {}
     missing: list[PolicyProgress] = []
-    for value, cell in sweep_slice.cells.items():
+    for value, cell in part.cells.items():
         missing += cell.progress().missing
         if complete := cell.complete():
             lines = {name: cell.lines[name] for name in complete}
             results[value] = cell.results(complete, curves=False).renamed(lines)
     if not results:
         return None
-    several = len(sweep_slice.sweep.parameters) > 1
-    return SweepEntry(
-        sweep_slice.key,
-        sweep_slice.title,
-        sweep_slice.sweep.x or ", ".join(sweep_slice.sweep.parameters),
-        results,  # type: ignore[arg-type]  # all numbers, or all texts
-        study.rerun,
-        label=sweep_slice.label,
-        scale=sweep_slice.scale,
-        notes=_missing_note(study, missing),
-        order=tuple(study.lines()),
-        lines={value: sweep_slice.cells[value].lines for value in results},
-        points={value: sweep_slice.cells[value].point for value in results} if several else {},
-    )
+    notes, order = _missing_note(study, missing), tuple(study.lines())
+    return SweepEntry(**vars(part), results=results, rerun=study.rerun, notes=notes, order=order)
 
 
 def _missing_note(study: Study, parts: Sequence[PolicyProgress]) -> tuple[str, ...]:
@@ -332,13 +308,10 @@ def _continue_hint(study: Study) -> str:
 
 
 def _published(study: Study, complete: Sequence[str]) -> Published | None:
-    published = study.published
-    means = (
-        {name: pair for name, pair in published.means.items() if name in complete}
-        if published
-        else {}
-    )
-    return Published(means, published.source) if published and means else None
+    if study.published is None:
+        return None
+    means = {name: pair for name, pair in study.published.means.items() if name in complete}
+    return replace(study.published, means=means) if means else None
 
 
 def cell_bounds(
@@ -400,10 +373,7 @@ def write_pages(studies: Sequence[Study], path: str | Path | None = None) -> tup
         raise InputError(
             f"the report cannot be written to '{page.name}': give the name of an .html file"
         )
-    for file in (page, numbers):
-        check_name(file)
-        if file.is_dir():
-            raise InputError(f"{file} is a directory: choose another --output")
+    _check_files([page, numbers])
     entries = merge_entries(chosen)
     if not entries:
         raise InputError(
@@ -424,7 +394,7 @@ def write_entries(
     entries: Sequence[Entry], page: Path, numbers: Path, *, title: str, introduction: str = ""
 ) -> None:
     write_text(numbers, json_text(summary_of(entries)) + "\n")
-    write_report(page, entries, title=title, introduction=introduction)
+    write_text(page, report_html(entries, title=title, introduction=introduction))
 
 
 # --- figures
@@ -453,20 +423,16 @@ def draw_figures(
 
 def _figures(study: Study, entry: Entry) -> dict[str, Callable[[], Figure]]:
     """Return functions that draw the figures of an entry, by the end of their names."""
+    title = entry.title
     if isinstance(entry, SweepEntry):
-        order, title = study.lines(), entry.title
-        return {
-            "": lambda: sweep_figure(
-                entry.results, entry.label, title, scale=entry.scale, order=order
-            )
-        }
-    results, title = entry.results, entry.title
-    bounds = entry.drawn_bounds if study.record.bounds else ()
-    figures = {
-        "": lambda: regret_figure(results, title, bounds=bounds),
-        "-final": lambda: final_figure(results, title),
-        "-differences": lambda: forest_figure(results, title=title),
-        "-plays": lambda: plays_figure(results, title=title),
+        how: dict[str, Any] = {"title": title, "scale": entry.scale, "order": entry.order}
+        return {"": partial(sweep_figure, entry.results, entry.label, **how)}
+    results, bounds = entry.results, entry.drawn_bounds if study.record.bounds else ()
+    figures: dict[str, Callable[[], Figure]] = {
+        "": partial(regret_figure, results, title, bounds=bounds),
+        "-final": partial(final_figure, results, title),
+        "-differences": partial(forest_figure, results, title=title),
+        "-plays": partial(plays_figure, results, title=title),
     }
     if len(results.policies) == 1:
         del figures["-differences"]
@@ -481,8 +447,11 @@ def check_formats(formats: Sequence[str] | None) -> None:
 def check_outputs(study: Study, formats: Sequence[str] | None) -> None:
     """Raise an error before the run if a page or a figure could not be written."""
     figures = [f"{name}.{kind}" for name in figure_names(study) for kind in formats or FORMATS]
-    for name in (*PAGES, *figures):
-        path = study.directory.path / name
+    _check_files(study.directory.path / name for name in (*PAGES, *figures))
+
+
+def _check_files(paths: Iterable[Path]) -> None:
+    for path in paths:
         check_name(path)
         if path.is_dir():
             raise InputError(f"{path} is a directory: choose another --output")

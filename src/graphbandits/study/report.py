@@ -8,27 +8,20 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from graphbandits import __version__, plots
-from graphbandits._files import write_text
 from graphbandits._types import Floats
-from graphbandits.errors import InputError
 from graphbandits.plots import ONE_COLUMN, TWO_COLUMNS
 from graphbandits.plots.regret import in_order, shown, sweep_notes
 from graphbandits.plots.style import COLOURS, final_means, looks, marked, near_ground
-from graphbandits.registry import registered
-from graphbandits.registry import summary_of as description_of
 from graphbandits.simulation.results import Results
 from graphbandits.simulation.statistics import Difference
 from graphbandits.study.claims import (
@@ -40,6 +33,7 @@ from graphbandits.study.claims import (
     compare,
     judge,
 )
+from graphbandits.study.study import SweepSlice
 from graphbandits.theory import Bound, BoundVerdict, judge_bounds
 from graphbandits.theory.bounds import ELIGIBLE_ARMS, FIXED_MEANS, LATE_ANSWERS, bounds_summary
 
@@ -57,6 +51,10 @@ class SimulationEntry:
     claims: tuple[Claim, ...] = ()
     published: Published | None = None
     bounds: tuple[Bound, ...] = ()
+
+    @property
+    def simulations(self) -> list[SimulationEntry]:
+        return [self]
 
     @property
     def trials(self) -> int:
@@ -102,6 +100,7 @@ class SimulationEntry:
         return compare(self.published, self.results) if self.published else []
 
     def number(self, value: float, sign: str = "") -> str:
+        """Format a number with the digits of this entry, for templates."""
         return "unknown" if math.isnan(value) else f"{value:{sign}.{self.digits}f}"
 
     def interval(self, low: float, high: float, sign: str = "") -> str:
@@ -110,22 +109,14 @@ class SimulationEntry:
         return f"[{self.number(low, sign)}, {self.number(high, sign)}]"
 
 
-@dataclass(frozen=True)
-class SweepEntry:
-    key: str
-    title: str
-    parameter: str
-    results: Mapping[float, Results] | Mapping[str, Results]
+@dataclass(frozen=True, eq=False)
+class SweepEntry(SweepSlice):
+    """A slice with the results at each value, whose policies are named by their lines."""
+
+    results: Mapping[Any, Results]
     rerun: str
-    label: str = ""
-    scale: str = "linear"
     notes: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
-    lines: Mapping[Any, Mapping[str, str]] = field(default_factory=dict)
-    points: Mapping[Any, Mapping[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        in_order(self.results, self.scale)  # refuses what is no sweep
 
     @cached_property
     def simulations(self) -> list[SimulationEntry]:
@@ -143,17 +134,12 @@ class SweepEntry:
 Entry = SimulationEntry | SweepEntry
 
 
-def simulations_of(entry: Entry) -> list[SimulationEntry]:
-    """The entries of a sweep at each value, or the one simulation itself."""
-    return entry.simulations if isinstance(entry, SweepEntry) else [entry]
-
-
 def policies_of(entries: Iterable[Entry]) -> list[str]:
     return list(
         dict.fromkeys(
             name
             for entry in entries
-            for simulation in simulations_of(entry)
+            for simulation in entry.simulations
             for name in simulation.results.policies
         )
     )
@@ -169,28 +155,15 @@ def verdict(difference: Difference) -> str:
 
 
 def anchors(entries: Sequence[Entry]) -> list[str]:
-    """Return a unique id for each entry: its key, reduced to characters allowed in an address."""
-    keys = [entry.key for entry in entries]
-    if not keys:
-        raise InputError("a report needs at least one study")
-    if len(set(keys)) < len(keys):
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-        raise InputError(f"two studies have the same key '{twice}': rename one")
-    found: list[str] = []
-    for number, key in enumerate(keys, start=1):
-        name = f"study-{re.sub(r'[^a-z0-9]+', '-', key.lower()).strip('-') or number}"
-        while name in found:
-            name += f"-{number}"
-        found.append(name)
-    return found
+    """Return a unique id for each entry: its number, and its key in characters of an address."""
+    slugs = [re.sub(r"[^a-z0-9]+", "-", entry.key.lower()).strip("-") for entry in entries]
+    return [f"study-{number}-{slug}" for number, slug in enumerate(slugs, start=1)]
 
 
 #: The width of a line in pixels; dashes are multiples of it.
 WIDTH = 2.0
 #: Matplotlib's line styles that have a name, in widths of the line.
 DASHES = {"-": (), "--": (3.7, 1.6), "-.": (6.4, 1.6, 1.0, 1.6), ":": (1.0, 1.65)}
-#: The background of the page in dark mode, as in report.css.
-DARK = "#15181c"
 #: The two kinds of bands.
 BANDS = {
     "interval": f"{CONFIDENCE:.0%} confidence interval of the mean",
@@ -204,10 +177,24 @@ GAP = 1.5
 
 def figure_of(entry: Entry) -> dict[str, Any]:
     """The figure of an entry: a still picture with a description, and interactive curves."""
+    notes = "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
     if isinstance(entry, SweepEntry):
-        return {"picture": _sweep_picture(entry)}
+        best = "; ".join(f"at {e.title} {e.results.ranking()[0]}" for e in entry.simulations)
+        about = (
+            f"Mean final regret against {entry.label}, a line a policy; the least mean: {best}. "
+            "The numbers are in the table of values."
+        )
+        how: dict[str, Any] = {"scale": entry.scale, "order": entry.order, "confidence": CONFIDENCE}
+        draw = partial(plots.sweep_figure, entry.results, entry.label, **how)
+        return {"picture": _picture(draw, about + notes)}
+    ends = ", ".join(
+        f"{name} {entry.number(float(entry.results[name].mean[-1]))}"
+        for name in entry.results.ranking()
+    )
+    about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
+    draw = partial(plots.regret_figure, entry.results, confidence=CONFIDENCE)
     return {
-        "picture": _still(entry),
+        "picture": _picture(draw, about + notes),
         "trials": entry.trials,
         "bands": BANDS,
         "data": curve_data(entry),
@@ -295,60 +282,10 @@ def dash(style: object) -> str:
     return ",".join(f"{WIDTH * float(length):g}" for length in pattern)
 
 
-def colour_style() -> str:
-    """The colours of the policies as CSS: those of the plots, lighter in the dark."""
-    light = " ".join(f"--policy-{i}: {to_hex(c)};" for i, c in enumerate(COLOURS))
-    dark = " ".join(f"--policy-{i}: {on_dark(c)};" for i, c in enumerate(COLOURS))
-    return (
-        f":root {{ {light} }}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root:not(.printing) {{ {dark} }} }}\n"
-    )
-
-
-def on_dark(colour: str, contrast: float = 4.5) -> str:
-    """The colour mixed with white until it stands out from the dark ground (WCAG 2.2 contrast).
-
-    >>> on_dark("#E69F00"), on_dark("#000000")
-    ('#e69f00', '#828282')
-    """
-    rgb = np.array(to_rgb(colour))
-    mixed = (1.0 - (1.0 - rgb) * (1.0 - step / 100.0) for step in range(101))
-    wanted = contrast * (_luminance(np.array(to_rgb(DARK))) + 0.05) - 0.05
-    return to_hex(next(mix for mix in mixed if _luminance(mix) >= wanted).tolist())
-
-
-def _luminance(rgb: Floats) -> float:
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def _sweep_picture(sweep: SweepEntry) -> dict[str, str]:
-    label = sweep.label or sweep.parameter
-    best = "; ".join(f"at {e.title} {e.results.ranking()[0]}" for e in sweep.simulations)
-    about = (
-        f"Mean final regret against {label}, a line a policy; the least mean: {best}. The numbers "
-        "are in the table of values."
-    )
-    given: dict[str, Any] = {"scale": sweep.scale, "order": sweep.order, "confidence": CONFIDENCE}
-    draw = partial(plots.sweep_figure, sweep.results, label, **given)
-    return _picture(sweep, draw, about)
-
-
-def _still(entry: SimulationEntry) -> dict[str, str]:
-    ends = ", ".join(
-        f"{name} {entry.number(float(entry.results[name].mean[-1]))}"
-        for name in entry.results.ranking()
-    )
-    about = f"Curves of mean cumulative regret by round; at the end, from best to worst: {ends}."
-    draw = partial(plots.regret_figure, entry.results, confidence=CONFIDENCE)
-    return _picture(entry, draw, about)
-
-
-def _picture(entry: Entry, draw: Callable[..., Figure], about: str) -> dict[str, str]:
-    """The figure in two columns of a journal and in one, and its description with its notes."""
-    notes = "".join(f" {name}: {text}" for name, text in entry.notes_on_policies.items())
+def _picture(draw: Callable[..., Figure], about: str) -> dict[str, str]:
+    """The figure in two columns of a journal and in one, and its description."""
     wide, narrow = _image(draw(width=TWO_COLUMNS)), _image(draw(width=ONE_COLUMN))
-    return {"wide": wide, "narrow": narrow, "about": about + notes}
+    return {"wide": wide, "narrow": narrow, "about": about}
 
 
 def _image(drawn: Figure) -> str:
@@ -375,7 +312,6 @@ CLAIM_PAIRS = 3
 NAMED = 40
 #: Characters shown of a setting without a format of its own.
 SHOWN = 300
-UNKNOWN = "not recorded"
 GRAPH = {"never": "never", "after": "after the play", "before": "before the decision"}
 REGRET = {
     "pseudo": "pseudo-regret: the best arm's mean minus that of the arm played",
@@ -392,7 +328,11 @@ def sections_of(entry: Entry) -> list[Context]:
     """The sections of an entry that have content; ``sections/KEY.html`` is the template of each."""
     table = SWEEP if isinstance(entry, SweepEntry) else SIMULATION
     made = [(key, title, content(entry)) for key, (title, content) in table.items()]
-    return [{"key": key, "title": title, **content} for key, title, content in made if content]
+    return [
+        {"key": key, "title": title, **content}
+        for key, title, content in made
+        if content is not None
+    ]
 
 
 # --- overview
@@ -408,13 +348,7 @@ def overview(entries: Sequence[Entry], places: Sequence[str]) -> Context:
         "simulations": _table("study", _links(simulations), means) if simulations else None,
         "sweeps": _table("sweep", _links(sweeps), counts) if sweeps else None,
         "claims": [
-            {
-                "text": judged.claim.text,
-                "verdict": judged.verdict,
-                "key": entry.key,
-                "place": place,
-                **_difference(entry, judged.decisive),
-            }
+            (place, entry, judged)
             for place, entry in simulations.items()
             for judged in entry.judgements
         ],
@@ -428,7 +362,7 @@ def _links(entries: Mapping[str, Entry]) -> list[Context]:
 def _values(sweep: SweepEntry) -> Context:
     heads = [{"text": entry.title} for entry in sweep.simulations]
     columns = _mean_columns(sweep.simulations, with_error=True)
-    return {"table": _table(sweep.label or sweep.parameter, heads, columns)}
+    return {"table": _table(sweep.label, heads, columns)}
 
 
 def _mean_columns(entries: Sequence[SimulationEntry], with_error: bool = False) -> list[Column]:
@@ -443,7 +377,7 @@ def _mean_columns(entries: Sequence[SimulationEntry], with_error: bool = False) 
 def _counts(sweeps: Sequence[SweepEntry]) -> list[Column]:
     """Count the values at which a policy is the best or not clearly worse than the best."""
     return [
-        ("parameter", [{"text": sweep.label or sweep.parameter} for sweep in sweeps]),
+        ("parameter", [{"text": sweep.label} for sweep in sweeps]),
         *((name, [_count(sweep, name) for sweep in sweeps]) for name in policies_of(sweeps)),
     ]
 
@@ -490,41 +424,6 @@ def _standing(entry: SimulationEntry, name: str) -> str:
 # --- regrets, differences and plays
 
 
-def _regrets(entry: SimulationEntry) -> Context:
-    rows = []
-    for name in entry.results.ranking():
-        result = entry.results[name]
-        quantiles = result.final_quantiles()
-        d = entry.from_best.get(name)
-        rows.append(
-            {
-                "policy": name,
-                "mean": entry.number(float(result.mean[-1])),
-                "interval": entry.interval(*entry.results.interval(name, CONFIDENCE)),
-                "median": entry.number(quantiles["0.5"]),
-                "high": entry.number(quantiles["0.95"]),
-                "from_best": _difference(entry, d) if d else None,
-            }
-        )
-    trials = "one trial" if entry.trials == 1 else f"{entry.trials} trials"
-    return {"rows": rows, "rounds": int(entry.results.rounds[-1]), "trials": trials}
-
-
-def _differences(entry: SimulationEntry) -> Context:
-    return {"rows": [_difference(entry, d) for d in entry.pairs], "most": PAIRS}
-
-
-def _difference(entry: SimulationEntry, d: Difference) -> Context:
-    return {
-        "first": d.first,
-        "second": d.second,
-        "mean": entry.number(d.mean, "+"),
-        "error": entry.number(d.standard_error),
-        "interval": entry.interval(d.low, d.high, "+"),
-        "words": verdict(d),
-    }
-
-
 def _plays(entry: SimulationEntry) -> Context:
     """Plays of each arm per trial, with lengths of bars; of many arms the most played."""
     results = entry.results
@@ -545,54 +444,7 @@ def _plays(entry: SimulationEntry) -> Context:
     }
 
 
-# --- claims, published means and bounds
-
-
-def _claims(entry: SimulationEntry) -> Context | None:
-    claims = []
-    for judged in entry.judgements:
-        shown, rest = judged.differences, []
-        if len(shown) > CLAIM_PAIRS:
-            shown = [judged.decisive]
-            rest = [d for d in judged.differences if d is not judged.decisive]
-        claims.append(
-            {
-                "text": judged.claim.text,
-                "source": judged.claim.source,
-                "verdict": judged.verdict,
-                "above": sum(d.low > 0.0 for d in judged.differences),
-                "open": sum(d.low <= 0.0 <= d.high for d in judged.differences),
-                "shown": [_difference(entry, d) for d in shown],
-                "rest": [_difference(entry, d) for d in rest],
-            }
-        )
-    return {"claims": claims} if claims else None
-
-
-def _published(entry: SimulationEntry) -> Context | None:
-    if entry.published is None:
-        return None
-    rows = [
-        {
-            "policy": c.policy,
-            "numbers": [
-                entry.number(c.mean),
-                entry.number(c.standard_error),
-                entry.number(c.published_mean),
-                entry.number(c.published_error),
-                "unknown" if math.isnan(c.distance) else f"{c.distance:+.1f}",
-            ],
-            "within": c.within,
-        }
-        for c in entry.comparisons
-    ]
-    near = sum(c.within for c in entry.comparisons)
-    return {
-        "rows": rows,
-        "source": entry.published.source,
-        "near": near,
-        "limit": f"{MAX_DISTANCE:g}",
-    }
+# --- bounds
 
 
 def _bounds(entry: SimulationEntry) -> Context | None:
@@ -609,93 +461,32 @@ def _bounds(entry: SimulationEntry) -> Context | None:
     remarks += [f"{bound.name}: {bound.note}" for bound in listed if bound.note]
     if any(not bound.exact for bound in listed):
         remarks.append("±: the standard error of a bound that is estimated.")
-    rows = [
-        {
-            "name": judged.bound.name,
-            "formula": judged.bound.formula,
-            "policy": judged.policy,
-            "value": entry.number(judged.bound.final)
-            + ("" if judged.bound.exact else f" ± {entry.number(judged.bound.final_error)}"),
-            "mean": entry.number(judged.mean),
-            "interval": entry.interval(judged.low, judged.high),
-            "verdict": judged.verdict,
-        }
-        for judged in entry.kept_bounds
-    ]
-    return {"rows": rows, "rounds": int(entry.results.rounds[-1]), "remarks": remarks}
+    return {"remarks": remarks}
 
 
 # --- knowledge of policies
 
 
 def _knowledge(entry: Entry) -> Context:
-    """Return what each policy knows: from the results, else from its class."""
+    """Return what each policy knows, as its results record it."""
     recorded: dict[str, Mapping[str, Any]] = {}
-    for simulation in simulations_of(entry):
-        policies = simulation.results.settings.get("policies")
-        for name, facts in policies.items() if isinstance(policies, Mapping) else ():
-            if isinstance(facts, Mapping):
-                recorded.setdefault(name, facts)
-    names = policies_of([entry])
+    for simulation in entry.simulations:
+        recorded = simulation.results.settings["policies"] | recorded
     notes = entry.notes_on_policies
-    guessed = [name for name in names if name not in recorded]
-    return {
-        "rows": [
-            {
-                "policy": name,
-                "note": notes.get(name),
-                **_facts(recorded.get(name) or declared(name)),
-            }
-            for name in names
-        ],
-        "guessed": guessed,
-        "whose": f"of {', '.join(guessed)} " if len(guessed) < len(names) else "",
-    }
+    return {"rows": [(n, notes.get(n), *_facts(recorded[n])) for n in policies_of([entry])]}
 
 
-def declared(name: str) -> dict[str, Any]:
-    """What the class of a policy declares, in the form in which results record it."""
-    cls: Any = registered("policy").get(name.split("(")[0].strip())
-    if not hasattr(cls, "needs"):  # unknown, or different for each instance
-        return {}
-    return {
-        "summary": description_of(cls),
-        "needs": asdict(cls.needs),
-        "exact": cls.exact,
-        "graph_known": str(cls.needs),
-    }
-
-
-def _facts(facts: Mapping[str, Any]) -> Context:
-    """The cells of one policy in the table of what policies know."""
-    needs = facts.get("needs")
-    needs = needs if isinstance(needs, Mapping) else {}
-    exact = {"yes": "exact", "no": "unknown (draws an arm)"}.get(_yes(facts.get("exact")), UNKNOWN)
-    return {
-        "words": [
-            GRAPH.get(str(needs.get("graph")), facts.get("graph_known") or UNKNOWN),
-            _graph(needs),
-            _yes(needs.get("horizon")),
-            exact,
-        ],
-        "plugin": facts.get("plugin"),
-        "origin": UNKNOWN if "plugin" not in facts else "graphbandits",
-        "source": str(facts.get("source") or ""),
-        "summary": facts.get("summary") or UNKNOWN,
-    }
-
-
-def _graph(needs: Mapping[str, Any]) -> str:
-    """What a policy requires of the graph."""
-    if not isinstance(needs.get("deterministic"), bool):
-        return UNKNOWN
-    asked = ["0/1"] * needs["deterministic"]
-    asked += ["the same in every round"] * (needs.get("fixed") is True)
-    return ", ".join(asked) or "anything"
-
-
-def _yes(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else UNKNOWN
+def _facts(facts: Mapping[str, Any]) -> tuple[list[str], Mapping[str, Any]]:
+    """Return the cells of one policy in the table of what policies know, and its description."""
+    needs = facts["needs"]
+    asked = ["0/1"] * needs["deterministic"] + ["the same in every round"] * needs["fixed"]
+    cells = [
+        GRAPH[needs["graph"]],
+        ", ".join(asked) or "anything",
+        "yes" if needs["horizon"] else "no",
+        "exact" if facts["exact"] else "unknown (draws an arm)",
+    ]
+    return cells, facts
 
 
 # --- settings
@@ -703,11 +494,11 @@ def _yes(value: object) -> str:
 
 def _settings(entry: Entry) -> Context:
     """All recorded settings; in a sweep those that vary are given for each value."""
-    every = {simulation.title: _texts(simulation) for simulation in simulations_of(entry)}
+    every = {simulation.title: _texts(simulation) for simulation in entry.simulations}
     names = dict.fromkeys(name for texts in every.values() for name in texts)
     rows = []
     for name in names:
-        values = [(value, texts.get(name, UNKNOWN)) for value, texts in every.items()]
+        values = [(value, texts.get(name, "none")) for value, texts in every.items()]
         same = len({text for _, text in values}) == 1
         rows.append({"name": name, "text": values[0][1] if same else None, "values": values})
     return {"rows": rows}
@@ -715,47 +506,31 @@ def _settings(entry: Entry) -> Context:
 
 def _texts(entry: SimulationEntry) -> dict[str, str]:
     left = dict(entry.results.settings)
-    left.pop("policies", None)
     arms = entry.results.arms
-    left.pop("arms", None)
-    runs, seed = left.pop("runs", None), left.pop("seed", None)
-    joined = isinstance(runs, Sequence) and len(runs) > 1
-    if seed is None:
-        seed = "several: see the joined runs" if joined else UNKNOWN
+    more = f" and {len(arms) - NAMED} more" if len(arms) > NAMED else ""
+    for key in ("policies", "arms", "runs"):
+        left.pop(key, None)
     texts = {
-        "graph": _plain(left.pop("graph", UNKNOWN)),
-        "arms": f"{len(arms)}: {_list(arms)}",
-        "prior": _prior(left.pop("prior", None), arms),
+        "graph": _plain(left.pop("graph")),
+        "arms": f"{len(arms)}: {', '.join(arms[:NAMED])}{more}",
+        "prior": _prior(left.pop("prior")),
         **({"posterior": _model(left.pop("posterior"))} if "posterior" in left else {}),
-        "horizon": f"{_plain(left.pop('horizon', int(entry.results.rounds[-1])))} rounds",
-        "trials": _plain(left.pop("trials", entry.trials)),
-        "seed": _plain(seed),
+        "horizon": f"{left.pop('horizon')} rounds",
+        "regret": REGRET[left.pop("regret")],
+        "versions": ", ".join(f"{k} {v}" for k, v in left.pop("versions").items()),
     }
-    regret = _plain(left.pop("regret", UNKNOWN))
-    texts["regret"] = REGRET.get(regret, regret)
     if "accuracy" in left:
-        accuracy = _plain(left.pop("accuracy"))
-        texts["accuracy"] = ACCURACY.get(accuracy, accuracy)
-    if joined:
-        texts["joined runs"] = "; ".join(_run(run) for run in runs)
-    versions = left.pop("versions", {"graphbandits": UNKNOWN})
-    texts["versions"] = ", ".join(f"{k} {_plain(v)}" for k, v in versions.items())
+        accuracy = left.pop("accuracy")
+        texts["accuracy"] = ACCURACY.get(accuracy, _plain(accuracy))
     return texts | {key: _plain(value) for key, value in left.items()}
 
 
-def _list(names: Sequence[object]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(str(name) for name in names[:NAMED]) + more
-
-
-def _model(model: object) -> str:
+def _model(model: Mapping[str, Any]) -> str:
     """Format a posterior with its parameters; one value that all arms share is written once.
 
     >>> _model({"name": "normal", "mean": [0.0, 1.0], "noise": [1.0, 1.0], "accuracy": "strict"})
     'normal(mean=[0.0, 1.0], noise=1.0)'
     """
-    if not isinstance(model, Mapping) or "name" not in model:
-        return _plain(model)
     texts = []
     for key, value in model.items():
         if key not in ("name", "accuracy"):
@@ -764,26 +539,11 @@ def _model(model: object) -> str:
     return f"{model['name']}({', '.join(texts)})" if texts else str(model["name"])
 
 
-def _prior(prior: object, arms: Sequence[str]) -> str:
-    if isinstance(prior, Mapping):
-        return _model(prior)
-    if not isinstance(prior, Sequence) or not prior:
-        return UNKNOWN
-    try:
-        betas = [f"Beta({a:g}, {b:g})" for a, b in prior]
-    except (TypeError, ValueError):
-        return _plain(prior)
-    if len(set(betas)) == 1:
-        return f"{betas[0]} for each arm"
-    if len(betas) != len(arms):
-        return _list(betas)
-    return _list([f"{arm} {beta}" for arm, beta in zip(arms, betas, strict=True)])
-
-
-def _run(run: object) -> str:
-    if not isinstance(run, Mapping):
-        return _plain(run)
-    return ", ".join(f"{str(key).replace('_', ' ')} {value}" for key, value in run.items())
+def _prior(prior: Any) -> str:
+    if not isinstance(prior, Mapping):  # pairs of parameters of Beta distributions
+        a, b = map(list, zip(*prior, strict=True))
+        prior = {"name": "beta-bernoulli", "a": a, "b": b}
+    return _model(prior)
 
 
 def _plain(value: object) -> str:
@@ -791,21 +551,21 @@ def _plain(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
-def _rerun(entry: Entry) -> Context | None:
-    return {"command": entry.rerun} if entry.rerun else None  # a study from Python has none
-
-
-#: The sections of a simulation and of a sweep, in order; those without content are left out.
+#: The sections of a simulation and of a sweep, in order: title, and what its template needs besides
+#: the entry; those for which that is None are left out.
 SIMULATION: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
-    "claims": ("Claims", _claims),
-    "published": ("Comparison with published regrets", _published),
-    "regrets": ("Regrets", _regrets),
+    "claims": ("Claims", lambda entry: {"most": CLAIM_PAIRS} if entry.claims else None),
+    "published": (
+        "Comparison with published regrets",
+        lambda entry: {"limit": f"{MAX_DISTANCE:g}"} if entry.published else None,
+    ),
+    "regrets": ("Regrets", lambda entry: {}),
     "bounds": ("Bounds on the regret", _bounds),
-    "differences": ("Paired differences", _differences),
+    "differences": ("Paired differences", lambda entry: {"most": PAIRS}),
     "plays": ("Plays of each arm", _plays),
     "knowledge": ("Knowledge of the policies", _knowledge),
     "settings": ("Settings", _settings),
-    "rerun": ("Run it again", _rerun),
+    "rerun": ("Run it again", lambda entry: {} if entry.rerun else None),
 }
 SWEEP: dict[str, tuple[str, Callable[[Any], Context | None]]] = {
     "values": ("Regret at each value", _values),
@@ -819,15 +579,6 @@ POLICY = (
 )
 
 
-def write_report(
-    path: str | Path, entries: Sequence[Entry], *, title: str, introduction: str = ""
-) -> Path:
-    """Write :func:`report_html` to a file, completely or not at all."""
-    target = Path(path)
-    write_text(target, report_html(entries, title=title, introduction=introduction))
-    return target
-
-
 def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "") -> str:
     """One HTML page that needs no other file and no network."""
     places = anchors(entries)
@@ -838,10 +589,7 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
         paragraphs=[text.strip() for text in introduction.split("\n\n") if text.strip()],
         policy=POLICY,
         version=__version__,
-        style=colour_style()
-        + _shared("vendor/uPlot.min.css")
-        + _shared("plot.css")
-        + _asset("report.css"),
+        style=_shared("vendor/uPlot.min.css") + _shared("plot.css") + _asset("report.css"),
         uplot=f"/*\n{_shared('vendor/LICENSE-uplot.txt')}*/\n{_shared('vendor/uPlot.iife.min.js')}",
         script=_shared("plot.js") + _asset("report.js"),
         # one entry is its own overview
@@ -850,6 +598,7 @@ def report_html(entries: Sequence[Entry], *, title: str, introduction: str = "")
             {
                 "place": place,
                 "title": entry.title,
+                "data": entry,
                 # the only entry may have the title of the page
                 "heading": "Results" if alone and entry.title == title else entry.title,
                 "notes": entry.notes,
@@ -874,16 +623,12 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    environment.filters["inside"] = inside
-    environment.globals["level"] = f"{CONFIDENCE:.0%}"
+    environment.globals |= {
+        "level": f"{CONFIDENCE:.0%}",
+        "confidence": CONFIDENCE,
+        "verdict": verdict,
+    }
     return environment
-
-
-def inside(content: str, element: str) -> Markup:
-    """The content of a script or style element, which is not escaped."""
-    if f"</{element}" in content.lower():
-        raise ValueError(f"the content of <{element}> holds its own end tag")
-    return Markup(content)
 
 
 def _asset(name: str) -> str:
@@ -936,12 +681,12 @@ def _sweep(sweep: SweepEntry) -> dict[str, Any]:
     """A sweep as plain numbers; each policy has its own name, and the line it belongs to."""
     runs = []
     for value, found in sweep.results.items():
-        lines = sweep.lines.get(value) or {name: name for name in found.policies}
-        present = {name: line for name, line in lines.items() if line in found.policies}
+        cell = sweep.cells[value]
+        present = {name: line for name, line in cell.lines.items() if line in found.policies}
         numbers = _numbers(found.renamed({line: name for name, line in present.items()}))
         for name, line in present.items():
             numbers["policies"][name]["line"] = line
-        point = {"point": dict(sweep.points[value])} if value in sweep.points else {}
+        point = {"point": dict(cell.point)} if len(cell.point) > 1 else {}
         runs.append({"value": value, **point, **numbers})
     return {
         "title": sweep.title,

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from graphbandits.study.directory import (
     MANIFEST,
     Directory,
     StudyRecord,
-    read_record,
     tasks_of_plans,
 )
 from graphbandits.study.experiment import Experiment, load_experiment, prefix_errors
@@ -157,11 +157,9 @@ def run_experiment(
     folder = Path(key) if output is None else Path(output)
     command = ["run", name, f"--trials={described.trials if trials is None else trials}"]
     if not described.sweeps_seed:
-        command += [f"--seed={described.seed if seed is None else seed}"]
-    command += [f"--policy={policy}" for policy in policies]
-    command += [f"--output={folder}"]
-    command += ["--bounds"] if bounds else []
-    command += [f"--ratios={ratios}"] if ratios else []
+        command.append(f"--seed={described.seed if seed is None else seed}")
+    command += [*(f"--policy={policy}" for policy in policies), f"--output={folder}"]
+    command += ["--bounds"] * bounds + ([f"--ratios={ratios}"] if ratios else [])
     if bounds and described.sweeps:
         raise InputError(f"{name} has sweeps, which have no bounds: remove --bounds")
     with prefix_errors(name):
@@ -199,7 +197,7 @@ def _record(
         title=title,
         rerun=rerun,
         notes=list(experiment.notes),
-        claims=list(experiment.resolved_claims()),
+        claims=experiment.resolved_claims(),
         published=experiment.published_means(),
         sweeps=experiment.sweep_records(),
         bounds=bounds,
@@ -418,7 +416,9 @@ def _execute(
             directory.remove_damaged(task)
         failures = compute_missing(directory, tasks, options, progress=progress, label="running")
         more = {*related} & {*directory.studies()} - {study.key for study in studies}
-        shown = sorted([*studies, *(Study.open(directory, key) for key in more)], key=_key)
+        shown = sorted(
+            [*studies, *(Study.open(directory, key) for key in more)], key=attrgetter("key")
+        )
         entries = [entry for study in shown for entry in study.entries()] if pages else []
         if entries:
             files = output / "report.html", output / "summary.json"
@@ -429,15 +429,11 @@ def _execute(
     return studies
 
 
-def _key(study: Study) -> str:
-    return study.key
-
-
 def _warn_if_replaced(directory: Directory, record: StudyRecord) -> None:
     """Warn if the directory has a study of this name whose trials cannot be used."""
     if record.key in directory.studies():
         try:
-            before = read_record(directory, record.key)
+            before = directory.study(record.key)
         except InputError:  # damaged: it is replaced
             return
         if before.series.isdisjoint(record.series):
@@ -573,11 +569,25 @@ def audit_experiment(
     for path in plugins:
         load_plugin(path)
     count = available_cores() if workers is None else check_integer(workers, "workers")
-    plans = dict(_plans(experiment, TRIALS if trials is None else trials, seed, policies))
+    described = load_experiment(experiment)
+    count_of = TRIALS if trials is None else trials
+    chosen = {}
+    with prefix_errors(str(experiment)):
+        for plan in described.plans(trials=count_of, seed=seed, policies=policies):
+            extra = {name: policy for name, policy in plan.policies.items() if name in policies}
+            audited = covered_policies(plan.policies) | extra
+            if not audited:
+                raise InputError(
+                    "no theorem covers any of its policies: add a policy, as in --policy ids-n"
+                )
+            title = described.title
+            if plan.sweep is not None:
+                title = f"{described.sweep_records()[plan.sweep].title}: {point_text(plan.point)}"
+            chosen[title] = replace(plan, policies=audited)
     if progress:
         announce_compilation(JOINT_COMPILATION)
     found = []
-    for title, plan in plans.items():
+    for title, plan in chosen.items():
         start = time.perf_counter()
         with progress_bar(title, plan.decisions, show=progress) as advance:
             outcome = audit(plan, gain=gain, workers=count, progress=advance)
@@ -585,22 +595,3 @@ def audit_experiment(
         if finished is not None:
             finished(found[-1])
     return ExperimentAudit(tuple(found))
-
-
-def _plans(
-    experiment: str | Path, trials: int, seed: int | None, policies: Sequence[str]
-) -> Iterator[tuple[str, Plan]]:
-    """Yield titles and simulations with the policies to audit."""
-    described = load_experiment(experiment)
-    with prefix_errors(str(experiment)):
-        for plan in described.plans(trials=trials, seed=seed, policies=policies):
-            extra = {name: policy for name, policy in plan.policies.items() if name in policies}
-            chosen = covered_policies(plan.policies) | extra
-            if not chosen:
-                raise InputError(
-                    "no theorem covers any of its policies: add a policy, as in --policy ids-n"
-                )
-            title = described.title
-            if plan.sweep is not None:
-                title = f"{described.sweep_records()[plan.sweep].title}: {point_text(plan.point)}"
-            yield title, replace(plan, policies=chosen)

@@ -31,8 +31,6 @@ from graphbandits.study.directory import (
     ShardFile,
     ShardIndex,
     StudyRecord,
-    SweepRecord,
-    read_record,
     verify,
 )
 from graphbandits.study.experiment import SweepValue, display_value, line_label, slice_name
@@ -278,34 +276,10 @@ class SweepSlice:
 
     key: str
     title: str
-    sweep: SweepRecord
-    fixed: Mapping[str, Any]
+    parameter: str
+    label: str
+    scale: str
     cells: Mapping[Any, Cell]
-
-    @property
-    def scale(self) -> str:
-        """Scale of the axis; always "linear" for categories."""
-        return "linear" if any(isinstance(value, str) for value in self.cells) else self.sweep.scale
-
-    @property
-    def label(self) -> str:
-        """Label of the axis."""
-        return self.sweep.label
-
-
-def _fixed_parameters(cell: Cell, sweep: SweepRecord) -> dict[str, Any]:
-    """Return the parameters that are not on the axis; none for a list of points."""
-    if sweep.x is None:
-        return {}
-    return {name: value for name, value in cell.point.items() if name != sweep.x}
-
-
-def _axis_value(cell: Cell, sweep: SweepRecord, alone: bool) -> Any:
-    """Return the value of a cell on the axis, or the point as text (``alone``: values only)."""
-    if sweep.x is not None:
-        return cell.point[sweep.x]
-    values = (str(cell.point[name]) for name in sweep.parameters)
-    return ", ".join(values) if alone else point_text(cell.point)
 
 
 class Study(Sequence[Cell]):
@@ -350,7 +324,7 @@ class Study(Sequence[Cell]):
         key
             Key of the study.
         """
-        return cls(directory, read_record(directory, key))
+        return cls(directory, directory.study(key))
 
     def __repr__(self) -> str:
         count = len(self.cells)
@@ -380,23 +354,23 @@ class Study(Sequence[Cell]):
             # values suffice if the label names the parameters and no value contains a comma
             commas = any("," in str(value) for cell in mine for value in cell.point.values())
             alone = sweep.label == ", ".join(sweep.parameters) and not commas
-            # an axis has either numbers or categories
-            texts = any(isinstance(_axis_value(cell, sweep, alone), str | bool) for cell in mine)
-            groups: dict[str, list[Cell]] = {}
+            groups: dict[str, dict[Any, Cell]] = {}
             for cell in mine:
-                groups.setdefault(repr(_fixed_parameters(cell, sweep)), []).append(cell)
-            for cells in groups.values():
-                fixed = _fixed_parameters(cells[0], sweep)
-                key = base = f"{self.key}-{slice_name(sweep, cells[0].point)}"
-                count = 2
+                if sweep.x is not None:
+                    fixed = {name: v for name, v in cell.point.items() if name != sweep.x}
+                    value = cell.point[sweep.x]
+                else:
+                    fixed, values = {}, map(str, cell.point.values())
+                    value = ", ".join(values) if alone else point_text(cell.point)
+                groups.setdefault(point_text(fixed), {})[value] = cell
+            for text, cells in groups.items():
+                base = f"{self.key}-{slice_name(sweep, next(iter(cells.values())).point)}"
+                key, count = base, 2
                 while any(key.casefold() == other.key.casefold() for other in found):
                     key, count = f"{base}-{count}", count + 1  # for example two sweeps of "r"
-                title = f"{sweep.title}: {point_text(fixed)}" if fixed else sweep.title
-                at = ((_axis_value(cell, sweep, alone), cell) for cell in cells)
-                values = {str(value) if texts else value: cell for value, cell in at}
-                if len(values) < len(cells):  # values with the same text, such as 1 and '1'
-                    values = {repr(cell.point): cell for cell in cells}
-                found.append(SweepSlice(key, title, sweep, fixed, values))
+                title = f"{sweep.title}: {text}" if text else sweep.title
+                parameter = sweep.x or ", ".join(sweep.parameters)
+                found.append(SweepSlice(key, title, parameter, sweep.label, sweep.scale, cells))
         return found
 
     # --- results
@@ -438,24 +412,12 @@ class Study(Sequence[Cell]):
         if len(found) > 1:
             values = _display_point({**(point or {}), **more})
             at = f" at {point_text(values)}" if values else ""
+            left = [name for name in self.parameters if name not in values]
             raise InputError(
-                f"the study '{self.key}' has {len(found)} cells{at}: {self._choices(found, values)}"
+                f"the study '{self.key}' has {len(found)} cells{at}: give values of other "
+                f"parameters ({_values_text(found, left)}), or use select()"
             )
         return found[0]
-
-    def _choices(self, cells: Sequence[Cell], fixed: Mapping[str, Any]) -> str:
-        """Describe the parameters that distinguish cells, sweep by sweep."""
-        by_sweep: dict[int | None, list[Cell]] = {}
-        for cell in cells:
-            by_sweep.setdefault(cell.sweep, []).append(cell)
-        texts: list[str] = []
-        for sweep, mine in by_sweep.items():
-            title = "" if sweep is None or len(by_sweep) == 1 else self.sweeps[sweep].title
-            left = [name for name in mine[0].point if name not in fixed]
-            if not left:  # the same point is in several sweeps, or is the only one of its sweep
-                return "use select() and choose a cell by its attribute 'sweep'"
-            texts.append(f"{_values_text(mine, left)}{f' ({title})' if title else ''}")
-        return f"give {', or '.join(texts)}"
 
     def results(
         self,
@@ -599,7 +561,7 @@ class Study(Sequence[Cell]):
             whole study.
         """
         keys = [key for key in self.directory.studies() if key != self.key]
-        others = [read_record(self.directory, key) for key in keys]
+        others = [self.directory.study(key) for key in keys]
         kept = {series for record in others for series in record.series}
         if policies is not None:
             chosen = [policies] if isinstance(policies, str) else list(policies)

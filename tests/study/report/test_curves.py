@@ -16,7 +16,7 @@ from PIL import Image
 from graphbandits import Results
 from graphbandits.plots.style import COLOURS, looks
 from graphbandits.simulation.results import PolicyResult
-from graphbandits.study.report import DARK, dash, on_dark, report_html, without_outliers
+from graphbandits.study.report import dash, report_html, without_outliers
 
 
 def ending_at(*means: float) -> Results:

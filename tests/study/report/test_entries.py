@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from helpers.bad_input import refuses
-from helpers.report_pages import page_of, study, swept
+from helpers.report_pages import page_of, study, sweep_entry, swept
 
 from graphbandits.errors import InputError
 from graphbandits.study.claims import Claim, Published
-from graphbandits.study.report import SweepEntry, anchors
+from graphbandits.study.report import anchors
 
 
 def test_invalid_sweeps_claims_and_keys_are_named() -> None:
     with refuses(InputError, match="the sweep is empty: pass"):
-        SweepEntry("s", "S", "r", {}, "")
+        sweep_entry("s", "S", "r", {}, "")
     with refuses(InputError, match=r"scale='log' needs values above 0, not 0\.0"):
         swept(scale="log")
     with refuses(InputError):

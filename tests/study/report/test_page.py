@@ -9,11 +9,21 @@ from itertools import pairwise
 
 import pytest
 from helpers.bad_input import refuses
-from helpers.report_pages import RERUN, Node, Page, made_up, page_of, study, swept, table
+from helpers.report_pages import (
+    RERUN,
+    Node,
+    Page,
+    made_up,
+    page_of,
+    study,
+    sweep_entry,
+    swept,
+    table,
+)
 
 from graphbandits.errors import InputError
 from graphbandits.study.claims import Claim, Published
-from graphbandits.study.report import SimulationEntry, SweepEntry, inside, report_html, write_report
+from graphbandits.study.report import SimulationEntry, SweepEntry, inside, report_html
 from graphbandits.theory import theorem_1
 
 AWKWARD = (
@@ -123,7 +133,7 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
         Published({HOSTILE: (1.0, 1.0)}, HOSTILE),
         (bound, drawn),
     )
-    sweep = SweepEntry("s", HOSTILE, HOSTILE, {HOSTILE: results}, HOSTILE, label=HOSTILE)
+    sweep = sweep_entry("s", HOSTILE, HOSTILE, {HOSTILE: results}, HOSTILE, label=HOSTILE)
     text = report_html([entry, sweep], title=HOSTILE, introduction=HOSTILE)
     assert HOSTILE not in text
     page = Page(text).root

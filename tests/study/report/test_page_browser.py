@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.dashboards import chromium, errors_of
-from helpers.report_pages import made_up
+from helpers.report_pages import made_up, sweep_entry
 from PIL import Image
 
 from graphbandits import Results
@@ -172,7 +172,7 @@ def address(results: Results, tmp_path_factory) -> str:
             claims=CLAIMS,
             bounds=(replace(BOUNDS[0], policies=("p1",), values=30.0 * BOUNDS[0].values),),
         ),
-        SweepEntry("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
+        sweep_entry("sweep", "A sweep", "r", {0: results, 1: results}, "graphbandits run r"),
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     return write_report(path, studies, title="In a browser").as_uri()
@@ -340,9 +340,9 @@ def test_tables_of_policies_fit_into_a_usual_window(browser: Any, tmp_path: Path
         SimulationEntry(f"s{i}", f"{i}. {title}", many, "") for i in range(5)
     ]
     studies += [
-        SweepEntry("t", title, "r", {i / 4: many for i in range(5)}, ""),
-        SweepEntry("u", title, "r", {i / 4: many for i in range(5)}, ""),
-        SweepEntry("w", title, "r", {i / 4: eight for i in range(9)}, ""),
+        sweep_entry("t", title, "r", {i / 4: many for i in range(5)}, ""),
+        sweep_entry("u", title, "r", {i / 4: many for i in range(5)}, ""),
+        sweep_entry("w", title, "r", {i / 4: eight for i in range(9)}, ""),
     ]
     for number, some in enumerate((studies, [replace(s, results=eight) for s in studies[:5]])):
         path = write_report(tmp_path / f"{number}.html", some, title="Many policies")

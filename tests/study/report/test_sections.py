@@ -16,13 +16,13 @@ from helpers.report_pages import (
     made_up,
     page_of,
     study,
+    sweep_entry,
     swept,
     table,
 )
 
 from graphbandits import Results
 from graphbandits.study.claims import Claim, Published, judge
-from graphbandits.study.report import SweepEntry
 
 AWKWARD = (
     "<script>alert(1)</script>",
@@ -191,13 +191,13 @@ def test_a_note_on_a_policy_is_under_its_curve_and_in_the_table() -> None:
     rows = {row[0]: row[-1] for row in table(page, "wide").rows()}
     assert rows["ids-n"] == "Regret per information.Note: It needs <r> of 0.863 here."
     assert "Note" not in rows["ts-n"]
-    for still in (study(noted()), SweepEntry("s", "S", "r", {1: noted()}, RERUN)):
+    for still in (study(noted()), sweep_entry("s", "S", "r", {1: noted()}, RERUN)):
         (image,) = page_of(still).all("img")
         assert "ids-n: It needs <r> of 0.863 here." in image.attributes["alt"]
 
 
 def test_note_that_depends_on_the_value_states_the_values() -> None:
-    sweep = SweepEntry(
+    sweep = sweep_entry(
         "s", "S", "K", {2: noted("Needs 0.8."), 3: noted("Needs 0.4."), 4: noted("")}, ""
     )
     rows = {row[0]: row[-1] for row in table(page_of(sweep), "wide").rows()}
@@ -363,7 +363,7 @@ def test_sweep_has_a_figure_and_a_table_of_values() -> None:
 
 def test_sweep_uses_its_label_and_values_keep_their_digits() -> None:
     values = {1000001: made_up(CLAIMED), 1000002.0: made_up(CLAIMED), 0.12345678: made_up(CLAIMED)}
-    page = page_of(SweepEntry("c", "S", "c", values, "sh", label="c/d²"), swept())
+    page = page_of(sweep_entry("c", "S", "c", values, "sh", label="c/d²"), swept())
     (first, _) = page.all("table", class_="overview values")
     assert first.all("th")[0].text == "c/d²"
     assert [row[0] for row in first.rows()] == ["0.12345678", "1000001", "1000002"]
@@ -378,7 +378,7 @@ def test_settings_that_vary_in_a_sweep_are_shown_per_value() -> None:
 
 def test_sweep_of_texts_keeps_their_order_and_escapes_names() -> None:
     results = {name: made_up(AWKWARD[:3], arms=AWKWARD[:3]) for name in (AWKWARD[2], AWKWARD[0])}
-    awkward = SweepEntry(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
+    awkward = sweep_entry(AWKWARD[2], AWKWARD[0], AWKWARD[1], results, AWKWARD[0], AWKWARD[1])
     page = page_of(awkward, study(claims=(Claim(AWKWARD[0], ("ts-n",), ("ids-n",), AWKWARD[1]),)))
     values = table(page, "overview values")
     assert [row[0] for row in values.rows()] == [AWKWARD[2], AWKWARD[0]]
@@ -433,7 +433,7 @@ def test_an_overview_of_many_policies_has_them_as_rows() -> None:
 def test_a_sweep_of_many_policies_has_them_as_rows() -> None:
     names = tuple(f"p{i}" for i in range(9))
     results = {value: made_up(names) for value in (0.25, 0.5)}
-    sweep = SweepEntry("s", "S", "r", results, "", label="chance r")
+    sweep = sweep_entry("s", "S", "r", results, "", label="chance r")
     found = table(page_of(sweep), "overview values by-policy")
     assert [th.text for th in found.all("thead")[0].all("th")] == ["policy", "0.25", "0.5"]
     assert [row[0] for row in found.rows()] == [*names, "rounds", "trials"]
