@@ -413,7 +413,7 @@ def _call(what: str, plugin: object, t: int | None, method: str, *arguments: Any
 def _type_text(value: object) -> str:
     """Return what a plug-in returned instead of the right array."""
     if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and type {value.dtype}"
+        return f"shape {value.shape} and type {value.dtype}"
     return type(value).__name__
 
 

@@ -32,17 +32,12 @@ T = TypeVar("T")
 
 def check_record(record: str | Iterable[str]) -> tuple[str, ...]:
     """Return the quantities that ``record`` names, in the order of :data:`RECORDS`."""
-    words = [record] if isinstance(record, str) else record
-    if not isinstance(words, Iterable):
-        raise InputError(
-            "record must be 'actions', 'observations', 'eligible' or a list of them, not "
-            f"{record!r}"
-        )
-    given = set()
-    for word in words:
+    given = (
+        list(record) if isinstance(record, Iterable) and not isinstance(record, str) else [record]
+    )
+    for word in given:
         if word not in RECORDS:
             raise InputError(f"cannot record {word!r}: {nearest(str(word), RECORDS)}")
-        given.add(word)
     return tuple(word for word in RECORDS if word in given)
 
 
