@@ -40,7 +40,7 @@ __all__ = [
 
 #: Members without which nothing works; the contract checks test all others.
 POSTERIOR_PARTS = ("arms", "init", "beliefs")
-WORLD_PARTS = ("prior", "arms", "means", "outcomes")
+WORLD_PARTS = ("prior", "arms", "outcomes", "means")
 #: Parameters of worlds and posteriors that are not parameters of the prior of an arm.
 NOT_PRIOR = ("fixed", "changes", "accuracy", "discount", "half_life")
 
@@ -98,7 +98,7 @@ def check_world(given: object, arms: int | None = None) -> World:
 def _check_parts(given: Any, what: str, parts: Sequence[str], example: type) -> Any:
     """Return an object that has the parts of a world or posterior; raise InputError otherwise."""
     missing = [part for part in parts if not hasattr(given, part)]
-    if isinstance(given, type) or len(missing) == len(parts):
+    if isinstance(given, type) or parts[-1] in missing:
         raise InputError(
             f"a {what} must be a text such as '{name_of(example)}' or an object such as "
             f"{example.__name__}(...), not {short_repr(given)}"
