@@ -17,7 +17,6 @@ from helpers.made_up_results import same
 from graphbandits.study.directory import Directory
 from graphbandits.study.study import Study
 
-pytestmark = pytest.mark.process
 
 STUDY = """
 title = "Killed and killed again"

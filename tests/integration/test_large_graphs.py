@@ -10,11 +10,10 @@ import subprocess
 import sys
 
 import pytest
+from helpers.cases import each
 
 from graphbandits.policies import as_policy
 from graphbandits.registry import registered
-
-pytestmark = pytest.mark.process
 
 resource = pytest.importorskip("resource")
 PROGRAM = """
@@ -147,16 +146,23 @@ def run_alone(program: str, *words: str) -> set[str]:
     return set(run.stdout.split())
 
 
-@pytest.mark.parametrize("kind", ["sparse", "uniform"])
+@each("kind", ["sparse", "uniform"])
 def test_many_arms_fit_into_limited_memory(kind: str) -> None:
     assert run_alone(PROGRAM, kind) >= {"ts_n", "ids_n", "idsn_lp", "ids_lp"}
 
 
-@pytest.mark.parametrize("kind", ["sparse", "uniform"])
-@pytest.mark.parametrize(
-    ("arms", "gib"), [(10**5, 2), pytest.param(10**6, 4, marks=pytest.mark.slow)]
-)
-def test_simulation_and_agent_with_many_arms_agree(kind: str, arms: int, gib: int) -> None:
+def agree(kind: str, arms: int, gib: int) -> None:
     """All policies that accept random feedback, with memory for the graph and a few vectors."""
     policies = [name for name in registered("policy") if not as_policy(name).needs.deterministic]
     assert run_alone(WHOLE_RUNS, kind, str(arms), str(gib), *policies) == set(policies)
+
+
+def test_simulation_and_agent_with_100_000_arms_agree() -> None:
+    agree("sparse", 10**5, 2)
+
+
+@pytest.mark.nightly
+@each("kind", ["sparse", "uniform"])
+def test_simulation_and_agent_with_many_arms_agree(kind: str) -> None:
+    agree(kind, 10**5, 2)
+    agree(kind, 10**6, 4)

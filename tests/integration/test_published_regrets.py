@@ -9,7 +9,7 @@ from graphbandits.study.claims import compare
 from graphbandits.study.experiment import load_experiment
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_regrets_of_russo_and_van_roy_are_reproduced() -> None:
     """Bernoulli, K = 10, T = 1000, 2000 trials: all but MOSS, of which they ran another variant."""
     experiment = load_experiment("russo-van-roy-bernoulli")

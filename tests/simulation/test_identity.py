@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import SRC
+from helpers.cases import each
 from helpers.reward_families import FAMILIES, write_plugin
 
 from graphbandits import Bernoulli, BetaBernoulli, load_plugin, plugins
@@ -45,7 +46,7 @@ def test_name_does_not_depend_on_trials_or_other_policies() -> None:
     assert series_of(a_plan(["ucb-n", "ts-n"]), "ts-n").name == alone
 
 
-@pytest.mark.parametrize(
+@each(
     "how",
     [
         {"policy": "ids-n"},
@@ -61,7 +62,6 @@ def test_name_does_not_depend_on_trials_or_other_policies() -> None:
         {"eligible": 0.5},
         {"delay": 2},
     ],
-    ids=str,
 )
 def test_name_depends_on_the_settings(how: dict[str, Any]) -> None:
     assert name(**how) != name()
@@ -93,7 +93,6 @@ def test_numeric_sources_exist() -> None:
     assert all((identity.ROOT / one).exists() for one in identity.NUMERIC)
 
 
-@pytest.mark.process
 def test_edits_of_numeric_sources_change_the_hash_and_others_do_not(tmp_path: Path) -> None:
     copy = tmp_path / "graphbandits"
     shutil.copytree(SRC / "graphbandits", copy, ignore=shutil.ignore_patterns("*.pyc", "static"))
@@ -112,9 +111,9 @@ def test_edits_of_numeric_sources_change_the_hash_and_others_do_not(tmp_path: Pa
     assert before.strip() == identity.SOURCES
     assert sources("plots/graph.py", "cli/agent.py", "simulation/plan.py") == before
     known = {before}
-    for module in ("rules/gains.py", "posteriors/_pair_kernels.py", "simulation/loop.py", "rng.py"):
+    for module in ("posteriors/_pair_kernels.py", "simulation/loop.py"):
         known.add(sources(module))
-    assert len(known) == 5
+    assert len(known) == 3
 
 
 def test_edits_while_a_process_runs_have_no_effect(tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_plug_in_is_identified_by_its_loaded_content(plugin: Any, tmp_path: Path
         assert name("mine") == one
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "module"),
     [
         ("import beside", "beside.py"),
@@ -285,7 +284,7 @@ def test_installed_packages_count_by_their_version(
         plugins._version.cache_clear()
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "depends"),
     [
         ("from graphbandits.policies import as_policy", True),
@@ -340,11 +339,12 @@ def test_graph_of_a_plug_in_counts(plugin: Any, tmp_path: Path) -> None:
     for more in ("", "# other\n"):
         graph.write_text(text + more)
         load_plugin(graph)
-        series = series_of(Plan.of("mine", graph="mine-graph", horizon=5, trials=2), "mine")
-        names.add(series.name)
+        plan = Plan.of("mine", graph="mine-graph", horizon=5, trials=2)
+        series = series_of(plan, "mine")
+        names |= {series.name, *plan.settings()["graph_source"]}
         unload_plugin(graph)
         assert len(series.facts["code"]) == 2
-    assert len(names) == 2
+    assert len(names) == 4  # two series of two sources
 
 
 def test_files_named_in_parameters_count_by_their_content(plugin: Any, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def series_name(world: Any, posterior: Any = None, policy: str = "ts-n", **how: 
     return series_of(plan, policy).name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_every_parameter_of_a_world_and_a_posterior_counts(family: str) -> None:
     given = FAMILIES[family]
     names = [

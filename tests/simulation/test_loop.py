@@ -1,27 +1,32 @@
-"""Tests of simulation/loop.py: regret, observations, outcomes, and errors of plug-ins."""
+"""Tests of simulation/loop.py: regret, observations, errors of plug-ins, and monitors."""
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bad_input import refused, refuses
+from helpers.bad_input import Proposes, refused, refuses
+from helpers.cases import each
+from helpers.made_up_results import same
 from helpers.mutant_policies import AtRandom
 from helpers.recorded_runs import Recorder, record
 from helpers.small_runs import SMALL_RUN
+from helpers.stores import CHAIN, PRIOR
 from helpers.valid_policies import UCB, temporarily_registered
 
-from graphbandits import Bernoulli, BetaBernoulli, simulate
+from graphbandits import Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import GraphError, InputError, NeedsError, PolicyError, WorldError
-from graphbandits.graphs import as_process, from_matrix
+from graphbandits.graphs import Feedback, as_process, from_matrix
 from graphbandits.policies import Event, View
+from graphbandits.posteriors import Observations
 from graphbandits.registry import build
 from graphbandits.rng import Keys
-from graphbandits.simulation.loop import draw_means, draw_outcomes, run_block
+from graphbandits.simulation.loop import RunMonitor, draw_means, draw_outcomes, run_block
 from graphbandits.testing import Case, contract
 
 
@@ -79,7 +84,7 @@ class RecordingBernoulli(Bernoulli):
         return super().outcomes(theta, keys, t, trial, arm)
 
 
-@pytest.mark.parametrize("graph", ["ring(directed=true)", "random(r=0.01)"])
+@each("graph", ["ring(directed=true)", "random(r=0.01)"])
 def test_outcomes_are_drawn_for_observed_arms_only(graph: str) -> None:
     """Only a few of a thousand arms are observed in a round."""
     world = RecordingBernoulli(BetaBernoulli.of(1000))
@@ -152,12 +157,12 @@ class OddProcess:
         return from_matrix(np.eye(3)).feedback
 
 
-@pytest.mark.parametrize(
+@each(
     ("what", "kind", "words"),
     [
         ("raises", InputError, "failed: ValueError: no such thing"),
         ("matrix", InputError, "returned ndarray, which has no arms"),
-        ("round", GraphError, r"failed in round 3: .*ZeroDivisionError: in the third"),
+        ("round", GraphError, r"failed in round 3, in round: .*ZeroDivisionError: in the third"),
     ],
 )
 def test_errors_of_graph_plugins_name_their_place(what: str, kind: Any, words: str) -> None:
@@ -205,7 +210,7 @@ def odd(**how: Any) -> OddWorld:
     return OddWorld(BetaBernoulli.of(5), **how)
 
 
-@pytest.mark.parametrize(
+@each(
     ("theta", "words"),
     [
         (np.zeros((6, 4)), ["means of shape (6, 4)", "shape (6, 5)"]),
@@ -218,7 +223,6 @@ def odd(**how: Any) -> OddWorld:
         (np.full((6, 5), np.inf), ["not finite"]),
         (ZeroDivisionError("by zero"), ["failed in means", "ZeroDivisionError: by zero"]),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_means_of_a_world_are_checked(theta: Any, words: list[str]) -> None:
     message = refused(lambda: simulate("ts-n", odd(theta=theta), **SMALL_RUN), *words)
@@ -227,7 +231,7 @@ def test_means_of_a_world_are_checked(theta: Any, words: list[str]) -> None:
         draw_means(odd(theta=theta), Keys(1, 0, 6))
 
 
-@pytest.mark.parametrize(
+@each(
     ("reward", "words"),
     [
         (lambda seen: seen[:-1], ["rewards of shape", "round 1", "one reward per pair"]),
@@ -277,3 +281,181 @@ def test_realised_regret_uses_rewards_of_the_best_and_the_played_arm() -> None:
     best = world.outcomes(theta, keys, 1, rows, theta.argmax(axis=1))
     expected = best - world.outcomes(theta, keys, 1, rows, played)
     assert realised.regret[:, 0].tolist() == expected.tolist()
+
+
+NAN, INF = math.nan, math.inf
+
+
+@each(
+    ("row", "words"),
+    [
+        ((0.5, 0.6, 0.0), ["did not propose a distribution", "1.1"]),
+        ((0.25, 0.25, 0.25), ["did not propose a distribution", "0.75"]),
+        ((1.5, -0.5, 0.0), ["did not propose a distribution", "-0.5"]),
+        ((0.0, 0.0, 0.0), ["did not propose a distribution", "0"]),
+        ((NAN, 0.5, 0.5), ["did not propose a distribution", "nan"]),
+        ((INF, 0.0, 0.0), ["did not propose a distribution", "inf"]),
+        ((0.5, 0.5), ["shape", "(2, 2)", "(2, 3)"]),
+        ((0.25, 0.25, 0.25, 0.25), ["shape", "(2, 4)", "(2, 3)"]),
+    ],
+)
+def test_policy_that_proposes_no_distribution_is_named(
+    row: tuple[float, ...], words: list[str]
+) -> None:
+    def call() -> Results:
+        return simulate(Proposes(row), graph="star", arms=3, horizon=4, trials=2)
+
+    refused(call, "Proposes", "round 1", *words)
+
+
+def test_a_policy_that_proposes_a_distribution_is_not_refused() -> None:
+    results = simulate(Proposes((0.0, 1.0, 0.0)), graph="star", arms=3, horizon=4, trials=2)
+    assert next(iter(results.policies.values())).plays.tolist() == [0, 8, 0]
+
+
+POLICIES = ["ids-n", "ucb-n", "exp3-ix"]
+
+
+def run(**how: Any) -> Results:
+    given: dict[str, Any] = {"horizon": 20, "trials": 9, "seed": 2, "progress": False, "block": 4}
+    given |= {"ratios": "bound", "record": ("actions", "observations"), "graph": CHAIN}
+    return simulate(POLICIES, Bernoulli(PRIOR), **given | how)
+
+
+class Log(RunMonitor):
+    """Keeps what it receives."""
+
+    def __init__(self, policy: str, keys: Keys) -> None:
+        self.policy, self.keys = policy, keys
+        self.calls: list[tuple[str, int]] = []
+        self.pi: list[Any] = []
+        self.action: list[Any] = []
+        self.rewards: list[Any] = []
+
+    def decided(self, t: int, graph: Feedback, pi: Any) -> None:
+        self.calls.append(("decided", t))
+        self.pi.append(pi)
+
+    def played(self, t: int, action: Any) -> None:
+        self.calls.append(("played", t))
+        self.action.append(action)
+
+    def observed(self, t: int, seen: Observations) -> None:
+        self.calls.append(("observed", t))
+        self.rewards.append(seen.reward)
+
+
+@each("workers", [1, 2])
+def test_monitors_receive_every_round_of_every_block(workers: int) -> None:
+    logs: list[Log] = []
+
+    def monitor(policy: str, keys: Keys) -> Log:
+        logs.append(Log(policy, keys))
+        return logs[-1]
+
+    results = run(monitor=monitor, workers=workers)
+    logs.sort(key=lambda log: (POLICIES.index(log.policy), log.keys.first_trial))
+    blocks = [(log.policy, log.keys.first_trial, log.keys.trials) for log in logs]
+    assert blocks == [(name, *block) for name in POLICIES for block in ((0, 4), (4, 4), (8, 1))]
+    steps = ("decided", "played", "observed")
+    for log in logs:
+        assert log.calls == [(step, t) for t in range(1, 21) for step in steps]
+        seen = results[log.policy].trajectories
+        assert seen is not None
+        assert seen.action is not None
+        some = slice(log.keys.first_trial, log.keys.first_trial + log.keys.trials)
+        action = np.array(log.action).T
+        assert (action == seen.action[some]).all()
+        for pi, played in zip(log.pi, log.action, strict=True):
+            assert pi.sum(axis=1) == pytest.approx(1.0)
+            assert (pi[np.arange(len(pi)), played] > 0.0).all()
+
+
+class Malicious:
+    """Overwrites all that it receives."""
+
+    def __init__(self) -> None:
+        self.attacks = 0
+
+    def spoil(self, *arrays: Any) -> None:
+        for array in arrays:
+            while array is not None:
+                array.flags.writeable = True
+                array[...] = array[::-1].copy() if len(array) > 1 else 0
+                array = array.base  # the array of which this one is a view
+                self.attacks += 1
+
+    def decided(self, t: int, graph: Any, pi: Any) -> None:
+        self.spoil(pi)
+        for value in vars(graph).values():
+            if isinstance(value, np.ndarray):
+                self.spoil(value)
+
+    def played(self, t: int, action: Any) -> None:
+        self.spoil(action)
+
+    def observed(self, t: int, seen: Any) -> None:
+        self.spoil(seen.trial, seen.arm, seen.reward)
+        object.__setattr__(seen, "reward", None)
+
+
+@each("graph", [CHAIN, "random(r=0.4)", [CHAIN] * 20])
+def test_a_malicious_monitor_does_not_change_the_results(graph: Any) -> None:
+    made: list[Malicious] = []
+
+    def monitor(policy: str, keys: Keys) -> Malicious:
+        made.append(Malicious())
+        return made[-1]
+
+    same(run(graph=graph, monitor=monitor), run(graph=graph))
+    assert all(one.attacks >= 20 * 5 for one in made)
+
+
+def test_methods_of_a_monitor_can_be_left_out() -> None:
+    class Bare:
+        """It inherits nothing, and has no method played."""
+
+        rounds = 0
+
+        def decided(self, t: int, graph: Feedback, pi: Any) -> None:
+            self.rounds += 1
+
+        def observed(self, t: int, seen: Observations) -> None: ...
+
+    class Actions(RunMonitor):
+        rounds = 0
+
+        def played(self, t: int, action: Any) -> None:
+            self.rounds += 1
+
+    for kind in (Bare, Actions):
+        one = kind()
+        run(monitor=lambda policy, keys, one=one: one if policy == "ucb-n" else None)
+        assert one.rounds == 3 * 20  # of three blocks; the other policies have no monitor
+
+
+def test_wrong_monitors_are_refused() -> None:
+    with refuses(InputError):
+        run(monitor=3)
+    with refuses(InputError):
+        run(monitor=lambda policy, keys: "monitor")
+    for parallel in ("processes", "fibres"):
+        with refuses(InputError):
+            run(monitor=Log, parallel=parallel)
+
+
+@each("workers", [1, 2])
+def test_an_error_in_a_monitor_is_raised(workers: int) -> None:
+    class Failing(RunMonitor):
+        def played(self, t: int, action: Any) -> None:
+            raise ArithmeticError(f"round {t}")
+
+    with pytest.raises(ArithmeticError, match="round 1"):
+        run(monitor=lambda policy, keys: Failing(), workers=workers)
+
+
+def test_auto_uses_threads_if_there_is_a_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphbandits.simulation.workers.LARGE", 1)
+    logs: list[str] = []
+    run(monitor=lambda policy, keys: logs.append(policy), workers=2)
+    assert set(logs) == set(POLICIES)

@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from scipy import stats
 
 from graphbandits import recommend, simulate
@@ -244,7 +245,7 @@ def test_nothing_fits_in_the_time() -> None:
 # Agreement --------------------------------------------------------------------------------------
 
 
-@pytest.mark.oracle
+@pytest.mark.nightly
 def test_ranking_on_the_karate_club_agrees_with_a_long_simulation() -> None:
     """Policies whose order is clear in the recommendation have this order in other worlds."""
     how: dict[str, Any] = {"graph": KARATE, "horizon": 200, "delay": [0, 30], "answer_rate": 0.8}
@@ -266,7 +267,7 @@ def test_ranking_on_the_karate_club_agrees_with_a_long_simulation() -> None:
 # Refused ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {"horizon": 0},
@@ -289,7 +290,6 @@ def test_ranking_on_the_karate_club_agrees_with_a_long_simulation() -> None:
         {"policies": "ts-maxn", "graph": "random(r=0.5)"},
         {"policies": "ucb-n", "world": "gaussian"},
     ],
-    ids=repr,
 )
 def test_bad_input(given: dict[str, Any]) -> None:
     with refuses(GraphBanditsError):

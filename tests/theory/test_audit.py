@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.other_rewards import (
     GaussianWorld,
     OtherSupport,
@@ -31,7 +32,7 @@ from graphbandits.posteriors.base import COUNT
 from graphbandits.posteriors.normal import Normal
 from graphbandits.rng import Keys
 from graphbandits.rules.gains import entropy, joint_gain
-from graphbandits.simulation.loop import run_block
+from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
 from graphbandits.study.experiment import load_experiment
 from graphbandits.theory import audit, ratio_limit
@@ -54,8 +55,7 @@ def tallies(plan: Plan, **how: Any) -> dict[str, Tally]:
     return {tally.statement.name: tally for tally in audit(plan, **how).tallies}
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("figure", PAPER)
+@each("figure", PAPER)
 def test_short_runs_of_paper_experiments_have_no_violation(figure: str) -> None:
     plan = load_experiment(f"paper-{figure}").plan(trials=3)
     plan = Plan.of(ALL, plan.world, plan.process, horizon=60, trials=3)
@@ -73,8 +73,8 @@ def test_short_runs_of_paper_experiments_have_no_violation(figure: str) -> None:
     assert (checks["Theorem 3"] > 0.6 * every) == (figure[0] == "2")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("figure", PAPER)
+@pytest.mark.nightly
+@each("figure", PAPER)
 def test_full_paper_experiments_have_no_violation(figure: str) -> None:
     plan = load_experiment(f"paper-{figure}").plan(trials=100)
     plan = Plan.of(ALL, plan.world, plan.process, horizon=plan.horizon, trials=100)
@@ -176,7 +176,6 @@ def test_mean_above_its_bound_is_detected() -> None:
     assert audit(plan, gain="bound").curves[0].broken == []
 
 
-@pytest.mark.oracle
 def test_late_rounds_hold_with_the_statistics_used_for_the_play() -> None:
     """Two arms are distinguished early: ratios of numbers below 1e-25 give no false alarm."""
     prior = BetaBernoulli(np.array([1.0, 0.6]), np.array([0.5, 2.0]))
@@ -187,7 +186,7 @@ def test_late_rounds_hold_with_the_statistics_used_for_the_play() -> None:
     assert all(tally.violations == 0 for tally in found.tallies)
 
 
-@pytest.mark.parametrize("nothing", [np.nan, 0.0])
+@each("nothing", [np.nan, 0.0])
 def test_nan_and_zero_gain_are_violations(monkeypatch: pytest.MonkeyPatch, nothing: float) -> None:
     def wrong(*given: Any) -> Floats:
         gain = joint_gain(*given)
@@ -240,7 +239,7 @@ def test_joint_gain_policy_is_audited_with_joint_gain() -> None:
         audit(plan, gain="bound")
 
 
-class Information:
+class Information(RunMonitor):
     """Adds up pi.g, and keeps the entropy of each trial."""
 
     def __init__(self, trials: int) -> None:
@@ -254,7 +253,7 @@ class Information:
         self.state = PRIOR.update(self.state, seen)
 
 
-@pytest.mark.parametrize("graph", [TOURNAMENT, "random(r=0.4)", "edges(1>2:0.5 3>1:0.7 2-3)"])
+@each("graph", [TOURNAMENT, "random(r=0.4)", "edges(1>2:0.5 3>1:0.7 2-3)"])
 def test_information_gain_equals_entropy_loss(graph: str) -> None:
     """The chain rule: E[H(alpha_1) - H(alpha_T+1)] = E[sum_t pi_t.g_t], with the exact g."""
     plan = plan_of("ids-n", graph=graph, horizon=12, trials=1500)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bad_input import label, refused
+from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.other_rewards import TwoNormals
 from helpers.reward_families import FAMILIES
 from scipy.special import ndtri
@@ -63,7 +64,7 @@ def test_beta_arms_may_be_given_in_any_form() -> None:
     assert inspect_decision(["b=2,a=2", (3, 7)], STAR).alpha[0] == pytest.approx(expected.alpha[1])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_decision_of_every_family_is_consistent(family: str) -> None:
     given = FAMILIES[family]
     found = inspect_decision([{}, {}, {}], STAR, posterior=given.posterior)
@@ -84,8 +85,7 @@ def test_decision_of_every_family_is_consistent(family: str) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_sampled_gain_of_an_empty_graph_estimates_h(family: str) -> None:
     given = FAMILIES[family]
     found = inspect_decision([{}, {}], "empty", posterior=given.posterior, samples=800, seed=3)
@@ -95,7 +95,7 @@ def test_sampled_gain_of_an_empty_graph_estimates_h(family: str) -> None:
         assert abs(sampled["gain"][i] - found.h[i]) < 5.0 * sampled["standard_error"][i] + 1e-9
 
 
-@pytest.mark.parametrize(
+@each(
     ("arms", "how", "words"),
     [
         ([(1, 1)] * 2, {"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
@@ -110,7 +110,6 @@ def test_sampled_gain_of_an_empty_graph_estimates_h(family: str) -> None:
         (["noise=1", "noise=2"], {"posterior": "normal"}, ["noise"]),
         ([(0, 1)] * 4, {"graph": "paper", "posterior": "normal"}, ["5 arms", "4"]),
     ],
-    ids=label,
 )
 def test_bad_decisions_are_refused(arms: Any, how: dict[str, Any], words: list[str]) -> None:
     how = {"graph": "star"} | how
@@ -158,7 +157,7 @@ def test_prior_of_normal_arms_is_that_of_the_normal_distribution() -> None:
     assert found.rewards == "real"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_prior_of_every_family_is_finite_and_reproducible(family: str) -> None:
     given = FAMILIES[family]
     found = inspect_prior(given.posterior, arms=3, seed=4)
@@ -179,7 +178,7 @@ def test_prior_may_be_a_pair_an_object_or_a_text() -> None:
     assert inspect_prior(Normal.of(4)).arms == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "how", "words"),
     [
         (5, {}, ["a posterior must be a text", "5"]),
@@ -194,7 +193,6 @@ def test_prior_may_be_a_pair_an_object_or_a_text() -> None:
         ("normal", {"arms": 2.5}, ["arms", "whole number"]),
         ("normal", {"seed": -1}, ["seed", "at least 0"]),
     ],
-    ids=label,
 )
 def test_bad_priors_are_refused(given: Any, how: dict[str, Any], words: list[str]) -> None:
     refused(lambda: inspect_prior(given, **how), *words)

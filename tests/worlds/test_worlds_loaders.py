@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
-from helpers.bad_input import label, refused
+from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.reward_families import FAMILIES
 
 from graphbandits import Bernoulli, BetaBernoulli
@@ -43,7 +43,7 @@ def test_objects_are_returned_unchanged() -> None:
         assert as_posterior(world.prior, 2) is world.prior
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_texts_equal_the_class_method_of(family: str) -> None:
     """The world has the prior that the posterior of the same parameters is."""
     given = FAMILIES[family]
@@ -54,13 +54,13 @@ def test_texts_equal_the_class_method_of(family: str) -> None:
     assert world.arms == posterior.arms == 4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", list(FAMILIES))
 def test_means_are_fixed(family: str) -> None:
     world: Any = as_world(FAMILIES[family].world, 3, means=FAMILIES[family].means)
     assert world.fixed.tolist() == list(FAMILIES[family].means)
 
 
-@pytest.mark.parametrize(
+@each(
     ("prior", "cls", "expected"),
     [
         ("2,5", BetaBernoulli, {"a": 2.0, "b": 5.0}),
@@ -80,7 +80,6 @@ def test_means_are_fixed(family: str) -> None:
         ([(0.5,), "sd=3"], Normal, {"mean": [0.5, 0.0], "sd": [1.0, 3]}),
         (["0.5,2", (1, 4)], Gaussian, {"mean": [0.5, 1], "sd": [2, 4]}),
     ],
-    ids=label,
 )
 def test_parameters_of_a_prior_are_read(prior: Any, cls: type, expected: dict[str, Any]) -> None:
     assert prior_parameters(prior, cls, arms=2) == expected
@@ -112,20 +111,19 @@ def test_arm_without_a_value_has_that_of_the_text() -> None:
     assert (posterior.means.tolist(), posterior.sds.tolist()) == ([7.0, 0.0], [1.0, 3.0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("prior", "one"),
     [
         *(((2, 5), True), ("2,5", True), ({"a": 1}, True), ([1.0], True), (np.ones(2), True)),
         *(([(2, 5)], False), (["2,5"], False), (np.ones((2, 2)), False), ([{"a": 1}], False)),
         *((5, False), (None, False), ([True, False], False)),
     ],
-    ids=label,
 )
 def test_priors_for_all_arms_are_told_from_lists(prior: Any, one: bool) -> None:
     assert is_one_prior(prior) is one
 
 
-@pytest.mark.parametrize(
+@each(
     ("prior", "words"),
     [
         (5, ["prior must have the parameters of all arms", "2 arms"]),
@@ -146,19 +144,18 @@ def test_priors_for_all_arms_are_told_from_lists(prior: Any, one: bool) -> None:
         ({"a": "x"}, ["must be a number", "x"]),
         ([{"a": (1, 2)}, (1, 1)], ["a Beta parameter must be a number", "(1, 2)"]),
     ],
-    ids=label,
 )
 def test_bad_parameters_of_a_prior_are_refused(prior: Any, words: list[str]) -> None:
     refused(lambda: as_world("bernoulli", 2, prior), *words)
     refused(lambda: as_posterior("beta-bernoulli", 2, prior), *words)
 
 
-@pytest.mark.parametrize("given", [5, Bernoulli, object(), BETA, [1], {"a": 1}, 0.5], ids=label)
+@each("given", [5, Bernoulli, object(), BETA, [1], {"a": 1}, 0.5])
 def test_objects_that_are_no_worlds_are_refused(given: Any) -> None:
     refused(lambda: as_world(given, 2), "world")
 
 
-@pytest.mark.parametrize("given", [5, BetaBernoulli, object(), Bernoulli(BETA), [1]], ids=label)
+@each("given", [5, BetaBernoulli, object(), Bernoulli(BETA), [1]])
 def test_objects_that_are_no_posteriors_are_refused(given: Any) -> None:
     refused(lambda: as_posterior(given, 2), "a posterior must be a text")
 
@@ -197,7 +194,7 @@ def test_parameters_of_objects_are_refused() -> None:
     refused(lambda: as_posterior(BETA, 2, prior=(1, 1)), "given as text")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("gausian", ["unknown world 'gausian'", "did you mean 'gaussian'"]),

@@ -96,8 +96,13 @@ class Answers:
     @classmethod
     def of(cls, delay: object = 0, answer_rate: object = 1.0) -> Answers | None:
         """Return the checked answers; None if all arrive in the round of the play."""
-        low, high = check_delay(delay)
-        answers = cls(low, high, check_answer_rate(answer_rate))
+        rate = np.asarray(answer_rate)
+        if rate.ndim or rate.dtype.kind not in "iuf" or not 0.0 < rate <= 1.0:
+            raise InputError(
+                "answer_rate must be a probability above 0 and at most 1; got "
+                f"{short_repr(answer_rate)}"
+            )
+        answers = cls(*check_delay(delay), float(rate))
         return None if answers == cls() else answers
 
     @property
@@ -136,16 +141,6 @@ def check_delay(given: object) -> tuple[int, int]:
             f"numbers, as in 30 or [0, 60]; got {short_repr(given)}"
         )
     return low, high
-
-
-def check_answer_rate(given: object) -> float:
-    """Return the probability that an outcome arrives; raise InputError if it is not valid."""
-    array = np.asarray(given)
-    if array.ndim or array.dtype.kind not in "iuf" or not 0.0 < array <= 1.0:
-        raise InputError(
-            f"answer_rate must be a probability above 0 and at most 1; got {short_repr(given)}"
-        )
-    return float(array)
 
 
 class AnswerQueue:

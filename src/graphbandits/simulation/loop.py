@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -40,16 +40,17 @@ from graphbandits.simulation.conditions import (
 )
 from graphbandits.simulation.shard import (
     MAX_OBSERVATIONS,
-    GrowingArray,
     Int32s,
     Plays,
     Ratios,
     RecordedObservations,
-    Recording,
     Shard,
     Trajectories,
 )
 from graphbandits.worlds import Changing, World
+
+if TYPE_CHECKING:
+    from graphbandits.simulation.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +81,7 @@ class RunMonitor(Protocol):
         return  # a subclass may inherit it
 
     def played(self, t: int, action: Ints) -> None:
-        """Receive the actions that the engine has drawn, one arm for each of the B trials.
-
-        ``run_block`` accepts monitors without this method.
-        """
+        """Receive the actions that the engine has drawn, one arm for each of the B trials."""
         return  # a subclass may inherit it
 
     def observed(self, t: int, seen: Observations) -> None:
@@ -161,7 +159,6 @@ def run_block(
     plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
     queue = None if answers is None else AnswerQueue(answers, policy)
-    played = getattr(monitor, "played", None)  # earlier versions did not have this method
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
         if changing:
@@ -173,8 +170,7 @@ def run_block(
         pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
         if monitor is not None:
             monitor.decided(t, graph, pi)
-        if played is not None:
-            played(t, action)
+            monitor.played(t, action)
         trial, arm = reveal(graph, action, keys, t)
         seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
@@ -215,7 +211,7 @@ def _receive_answers(
     return state
 
 
-class RatioRecorder:
+class RatioRecorder(RunMonitor):
     """Monitor that records the information ratios, with its own posterior and at strict accuracy.
 
     The own posterior defines them for every policy. Ratios are quotients of small numbers.
@@ -245,44 +241,33 @@ class RatioRecorder:
             kept.entropy[:, self._column] = entropy(beliefs.alpha)
             self._column += 1
 
-    def played(self, t: int, action: Ints) -> None:
-        """Do nothing: the ratios depend on the distribution of the actions."""
-
     def observed(self, t: int, seen: Observations) -> None:
         timed = with_time(self._posterior, seen, float(t))
         self._state = self._posterior.update(self._state, timed)
 
 
-class TrajectoryRecorder:
-    def __init__(self, trials: int, horizon: int, actions: bool, observations: bool) -> None:
+class TrajectoryRecorder(RunMonitor):
+    def __init__(self, trials: int, actions: bool, observations: bool) -> None:
         self._trials = trials
-        self._action: Int32s | None = np.empty((trials, horizon), np.int32) if actions else None
-        self._observes, self._is_weighted = observations, False
-        self._trial, self._round, self._arm = (GrowingArray(np.int32) for _ in range(3))
-        self._reward, self._weight = GrowingArray(np.float64), GrowingArray(np.float64)
-
-    def decided(self, t: int, graph: Feedback, pi: Floats) -> None:
-        """Do nothing."""
+        self._action: list[Int32s] | None = [] if actions else None
+        #: trial, round of the play, arm and reward of the observations of each round
+        self._seen: list[tuple[Int32s, Int32s, Int32s, Floats]] | None = (
+            [] if observations else None
+        )
+        self._count = 0
 
     def played(self, t: int, action: Ints) -> None:
         if self._action is not None:
-            self._action[:, t - 1] = action
+            self._action.append(action.astype(np.int32))
 
     def observed(self, t: int, seen: Observations) -> None:
-        if not self._observes:
+        if self._seen is None:
             return
-        weight = getattr(seen, "weight", None)
-        if weight is not None and not self._is_weighted and (np.asarray(weight) != 1.0).any():
-            self._is_weighted = True
-            self._weight.append(np.ones(self._reward.size))  # of all earlier observations
-        if self._is_weighted:
-            self._weight.append(np.broadcast_to(1.0 if weight is None else weight, len(seen.arm)))
-        self._trial.append(seen.trial)
-        # of the play: a delayed outcome arrives later
-        self._round.append(np.broadcast_to(t, len(seen.arm)) if seen.time is None else seen.time)
-        self._arm.append(seen.arm)
-        self._reward.append(seen.reward)
-        if self._reward.size > MAX_OBSERVATIONS:
+        time = np.full(len(seen.arm), t) if seen.time is None else seen.time
+        trial, played, arm = (one.astype(np.int32) for one in (seen.trial, time, seen.arm))
+        self._seen.append((trial, played, arm, seen.reward.copy()))
+        self._count += len(arm)
+        if self._count > MAX_OBSERVATIONS:
             raise InputError(
                 f"a block of {self._trials} trials has more than {MAX_OBSERVATIONS} observations, "
                 "too many to record: use fewer trials per shard (or block), or do not record the "
@@ -291,31 +276,19 @@ class TrajectoryRecorder:
 
     @property
     def trajectories(self) -> Trajectories:
-        if not self._observes:
-            return Trajectories(self._action)
-        trial, arm = self._trial.values, self._arm.values
-        # the observations of each round are usually ordered by trial and arm; then a sort by trial
-        # that keeps the order of equal trials suffices, and it is fast for 16 bits
-        later = np.diff(self._round.values)
-        following = later == 0
-        following &= (np.diff(trial) < 0) | ((np.diff(trial) == 0) & (np.diff(arm) < 0))
-        following |= later < 0
-        if following.any() or self._trials > 2**16:
-            order = np.lexsort((arm, self._round.values, trial))
-        else:
-            order = np.argsort(trial.astype(np.uint16), kind="stable")
-        counts = np.bincount(trial, minlength=self._trials)
-        seen = RecordedObservations(
-            np.concatenate([[0], np.cumsum(counts)]),
-            self._round.values[order],
-            arm[order],
-            self._reward.values[order],
-            self._weight.values[order] if self._is_weighted else None,
+        action = None if self._action is None else np.stack(self._action, axis=1)
+        if self._seen is None:
+            return Trajectories(action)
+        trial, played, arm, reward = (
+            np.concatenate(part) for part in zip(*self._seen, strict=True)
         )
-        return Trajectories(self._action, seen)
+        order = np.lexsort((arm, played, trial))
+        start = np.concatenate([[0], np.cumsum(np.bincount(trial, minlength=self._trials))])
+        seen = RecordedObservations(start, played[order], arm[order], reward[order])
+        return Trajectories(action, seen)
 
 
-class MonitorGroup:
+class MonitorGroup(RunMonitor):
     def __init__(self, monitors: Sequence[RunMonitor]) -> None:
         self._monitors = monitors
 
@@ -325,15 +298,14 @@ class MonitorGroup:
 
     def played(self, t: int, action: Ints) -> None:
         for monitor in self._monitors:
-            if hasattr(monitor, "played"):
-                monitor.played(t, action)
+            monitor.played(t, action)
 
     def observed(self, t: int, seen: Observations) -> None:
         for monitor in self._monitors:
             monitor.observed(t, seen)
 
 
-class IsolatedMonitor:
+class IsolatedMonitor(RunMonitor):
     """A monitor of the user, which gets copies of all arrays: it cannot change the run."""
 
     def __init__(self, monitor: object) -> None:
@@ -365,59 +337,88 @@ class IsolatedMonitor:
 
 
 def run_recorded(
-    policy: Policy,
-    world: World,
-    process: Process,
-    horizon: int,
+    plan: Plan,
+    name: str,
     keys: Keys,
-    recording: Recording,
     advance: Callable[[int], None] = lambda rounds: None,
-    posterior: Posterior | None = None,
     monitor: RunMonitor | None = None,
-    eligible: Eligible | None = None,
-    answers: Answers | None = None,
 ) -> Shard:
-    """Run a block and record what ``recording`` asks for; ``monitor`` is one of the user."""
-    prior = world.prior if posterior is None else posterior
-    record, monitors = recording.record, list[RunMonitor]()
+    """Run a block of a policy of a plan, and record what the plan asks for.
+
+    ``monitor`` is one of the user.
+    """
+    recording, horizon, arms = plan.recording, plan.horizon, plan.world.arms
+    monitors = list[RunMonitor]()
     recorder = trajectories = None
     if recording.ratios is not None:
-        recorder = RatioRecorder(prior, recording.ratios, keys.trials, record)
+        recorder = RatioRecorder(plan.posterior, recording.ratios, keys.trials, recording.record)
         monitors.append(recorder)
     if recording.actions or recording.observations:
-        kinds = recording.actions, recording.observations
-        trajectories = TrajectoryRecorder(keys.trials, horizon, *kinds)
+        trajectories = TrajectoryRecorder(keys.trials, recording.actions, recording.observations)
         monitors.append(trajectories)
     if monitor is not None:
         monitors.append(IsolatedMonitor(monitor))
-    group = MonitorGroup(monitors) if monitors else None
-    realised = recording.regret == "realised"
-    arguments = (policy, world, process, horizon, keys, record, realised, advance, group)
-    played = run_block(*arguments, posterior=prior, eligible=eligible, answers=answers)
+    played = run_block(
+        plan.policies[name],
+        plan.world,
+        plan.process,
+        horizon,
+        keys,
+        recording.record,
+        realised=recording.regret == "realised",
+        advance=advance,
+        monitor=MonitorGroup(monitors) if monitors else None,
+        posterior=plan.posterior,
+        eligible=plan.eligible,
+        answers=plan.answers,
+    )
     ratios = None if recorder is None else recorder.ratios
     seen = None if trajectories is None else trajectories.trajectories
-    if recording.eligible and eligible is not None:
-        if keys.trials * horizon * world.arms > MAX_OBSERVATIONS:
+    if recording.eligible and plan.eligible is not None:
+        if keys.trials * horizon * arms > MAX_OBSERVATIONS:
             raise InputError(
-                f"a block of {keys.trials} trials, {horizon} rounds and {world.arms} arms is too "
-                "large to record its eligible arms: use fewer trials per shard (or block), or do "
-                "not record them"
+                f"a block of {keys.trials} trials, {horizon} rounds and {arms} arms is too large "
+                "to record its eligible arms: use fewer trials per shard (or block), or do not "
+                "record them"
             )
-        allowed = all_eligible_arms(eligible, horizon, keys, world.arms)
+        allowed = all_eligible_arms(plan.eligible, horizon, keys, arms)
         seen = replace(seen or Trajectories(), eligible=allowed)
     return Shard(keys.first_trial, played.regret, Plays.of(played.plays), ratios, trajectories=seen)
 
 
 # Checked calls ----------------------------------------------------------------------------------
 
+#: Error of each type of plug-in that a run calls.
+_ERRORS = {"policy": PolicyError, "world": WorldError, "graph": GraphError}
+
+
+def _call(what: str, plugin: object, t: int | None, method: str, *arguments: Any) -> Any:
+    """Call a method of a plug-in; an error names the plug-in, the round and the failing line.
+
+    Errors of this package are raised unchanged; only that of needs gets the name of the policy.
+    """
+    try:
+        return getattr(plugin, method)(*arguments)
+    except (Exception, SystemExit) as error:
+        name = type(plugin).__name__ if what == "graph" else name_of(plugin)
+        where = f"in {method}" if t is None else f"in round {t}, in {method}"
+        if isinstance(error, NeedsError) and not str(error).startswith("policy '"):
+            raise NeedsError(f"{what} '{name}' {where}: {error}") from error
+        if isinstance(error, GraphBanditsError):
+            raise
+        reason = locate_error(error, source_file(type(plugin)))
+        raise _ERRORS[what](f"{what} '{name}' failed {where}: {reason}") from error
+
+
+def _type_text(value: object) -> str:
+    """Return what a plug-in returned instead of the right array."""
+    if isinstance(value, np.ndarray):
+        return f"shape {value.shape} and type {value.dtype}"
+    return type(value).__name__
+
 
 def init_state(policy: Policy, problem: Problem, keys: Keys) -> State:
-    try:
-        state = policy.init(problem, keys)
-    except (Exception, SystemExit) as error:
-        _raise_policy_error(policy, "before the first round, in init", error)
-    _check_state(policy, "init", state)
-    return state
+    return _check_state(policy, "init", _call("policy", policy, None, "init", problem, keys))
 
 
 def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
@@ -433,10 +434,8 @@ def decide(policy: Policy, state: State, view: View) -> tuple[Floats, Ints]:
 
 def propose(policy: Policy, state: State, view: View) -> object:
     """Return the proposal of a policy, unchecked."""
-    try:
-        return policy.propose(state, view)
-    except (Exception, SystemExit) as error:
-        _raise_policy_error(policy, f"in round {view.t}, in propose", error)
+    proposed: object = _call("policy", policy, view.t, "propose", state, view)
+    return proposed
 
 
 def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
@@ -447,10 +446,9 @@ def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
     except (TypeError, ValueError):
         pi = np.empty(0)
     if pi.shape != shape:
-        what = f"shape {pi.shape}" if isinstance(proposed, np.ndarray) else type(proposed).__name__
         raise InputError(
-            f"policy '{name_of(policy)}' proposed {what} in round {view.t}; return an array with "
-            f"one row per trial and one column per arm, shape {shape}"
+            f"policy '{name_of(policy)}' proposed {_type_text(proposed)} in round {view.t}; return "
+            f"an array with one row per trial and one column per arm, shape {shape}"
         )
     if not are_distributions(pi, 1e-9):
         total = pi.sum(axis=1)
@@ -465,12 +463,8 @@ def check_pi(policy: Policy, proposed: object, view: View) -> Floats:
 def update_state(policy: Policy, state: State, event: Event) -> State:
     """Return the state after a round, checked; the policy may reuse the arrays of ``state``."""
     check_weights(event.observations, policy)
-    try:
-        state = policy.update(state, event)
-    except (Exception, SystemExit) as error:
-        _raise_policy_error(policy, f"in round {event.t}, in update", error)
-    _check_state(policy, "update", state)
-    return state
+    learned = _call("policy", policy, event.t, "update", state, event)
+    return _check_state(policy, "update", learned)
 
 
 def learn_state(
@@ -482,62 +476,36 @@ def learn_state(
     ``seen`` are the observations that ``update`` passes to ``learn``.
     """
     check_weights(seen, policy)
-    able: Any = policy
-    try:
-        state = able.learn(state, seen, problem)
-    except (Exception, SystemExit) as error:
-        where = "in learn" if t is None else f"in round {t}, in update"
-        _raise_policy_error(policy, where, error)
-    _check_state(policy, "learn" if t is None else "update", state)
-    return state
+    learned = _call("policy", policy, t, "learn", state, seen, problem)
+    return _check_state(policy, "learn", learned)
 
 
-def _check_state(policy: Policy, call: str, state: object) -> None:
+def _check_state(policy: Policy, call: str, state: object) -> State:
     if not isinstance(state, dict):
         raise InputError(
             f"policy '{name_of(policy)}' returned {type(state).__name__} from {call}; "
             "return the state, a dict of named arrays"
         )
-
-
-def _raise_policy_error(policy: Policy, where: str, error: BaseException) -> NoReturn:
-    """Raise an error that names the policy and the call; errors of this package keep their type."""
-    name = name_of(policy)
-    if isinstance(error, NeedsError) and not str(error).startswith("policy '"):
-        raise NeedsError(f"policy '{name}' {where}: {error}") from error
-    if isinstance(error, GraphBanditsError):
-        raise error
-    reason = locate_error(error, source_file(type(policy)))
-    raise PolicyError(f"policy '{name}' failed {where}: {reason}") from error
+    return state
 
 
 def draw_means(world: World, keys: Keys) -> Floats:
-    try:
-        theta = world.means(keys)
-    except Exception as error:
-        _raise_world_error(world, "in means", error)
-    return _check_means(world, theta, keys)
+    return _check_means(world, _call("world", world, None, "means", keys), keys)
 
 
 def means_in_round(world: World, theta: Floats, keys: Keys, t: int) -> Floats:
     """Return the means of a world in round t, checked; ``theta`` are those of ``draw_means``."""
     if not isinstance(world, Changing):
         return theta
-    try:
-        now = world.means_at(theta, keys, t)
-    except Exception as error:
-        _raise_world_error(world, f"in round {t}, in means_at", error)
-    return _check_means(world, now, keys)
+    return _check_means(world, _call("world", world, t, "means_at", theta, keys, t), keys)
 
 
 def _check_means(world: World, theta: Any, keys: Keys) -> Floats:
     shape = (keys.trials, world.arms)
     if not isinstance(theta, np.ndarray) or theta.shape != shape or theta.dtype.kind not in "iuf":
-        array = isinstance(theta, np.ndarray)
-        what = f"shape {theta.shape} and type {theta.dtype}" if array else type(theta).__name__
         raise WorldError(
-            f"world '{name_of(world)}' returned means of {what}; return an array of numbers with "
-            f"one row per trial and one column per arm, shape {shape}"
+            f"world '{name_of(world)}' returned means of {_type_text(theta)}; return an array of "
+            f"numbers with one row per trial and one column per arm, shape {shape}"
         )
     if not np.isfinite(theta).all():
         raise WorldError(f"world '{name_of(world)}' returned means that are not finite numbers")
@@ -547,18 +515,14 @@ def _check_means(world: World, theta: Any, keys: Keys) -> Floats:
 def draw_outcomes(
     world: World, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints
 ) -> Floats:
-    try:
-        reward = world.outcomes(theta, keys, t, trial, arm)
-    except Exception as error:
-        _raise_world_error(world, f"in round {t}, in outcomes", error)
+    reward: Floats = _call("world", world, t, "outcomes", theta, keys, t, trial, arm)
     if type(world).__module__.startswith("graphbandits."):
         return reward  # checked by tests, and every microsecond of a round counts
     array = isinstance(reward, np.ndarray)
     if not array or reward.shape != arm.shape or reward.dtype.kind not in "biuf":
-        what = f"shape {reward.shape} and type {reward.dtype}" if array else type(reward).__name__
         raise WorldError(
-            f"world '{name_of(world)}' returned rewards of {what} in round {t}; return an array "
-            f"of numbers with one reward per pair, shape {arm.shape}"
+            f"world '{name_of(world)}' returned rewards of {_type_text(reward)} in round {t}; "
+            f"return an array of numbers with one reward per pair, shape {arm.shape}"
         )
     support = reward_support(world)
     inside = support.contains(reward)
@@ -570,33 +534,13 @@ def draw_outcomes(
     return np.asarray(reward, np.float64)
 
 
-def _raise_world_error(world: World, where: str, error: Exception) -> NoReturn:
-    """Raise an error that names the world; errors of this package are raised unchanged."""
-    if isinstance(error, GraphBanditsError):
-        raise error
-    reason = locate_error(error, source_file(type(world)))
-    raise WorldError(f"world '{name_of(world)}' failed {where}: {reason}") from error
-
-
 def draw_graph(process: Process, t: int, keys: Keys) -> Feedback:
     """Return the graph of round t; an error in a plug-in names its file and line."""
-    try:
-        return process.round(t, keys)
-    except Exception as error:
-        _raise_graph_error(process, f"in round {t}", error)
+    graph: Feedback = _call("graph", process, t, "round", t, keys)
+    return graph
 
 
 def reveal(graph: Feedback, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
     """Return the observed (trial, arm) pairs of round t."""
-    try:
-        return graph.reveal(action, keys, t)
-    except Exception as error:
-        _raise_graph_error(graph, f"in round {t}, in reveal", error)
-
-
-def _raise_graph_error(graph: object, where: str, error: Exception) -> NoReturn:
-    """Raise an error that names the graph; errors of this package are raised unchanged."""
-    if isinstance(error, GraphBanditsError):
-        raise error
-    reason = locate_error(error, source_file(type(graph)))
-    raise GraphError(f"graph '{type(graph).__name__}' failed {where}: {reason}") from error
+    pairs: tuple[Ints, Ints] = _call("graph", graph, t, "reveal", action, keys, t)
+    return pairs

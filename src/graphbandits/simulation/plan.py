@@ -129,21 +129,15 @@ class Plan:
         >>> list(plan.policies), plan.decisions
         (['ts-n', 'ids-n'], 2000)
         """
-        fixed = world is not None and not isinstance(world, str)
-        known = arms
-        if fixed:
-            known = check_world(world).arms
-            if arms is not None and arms != known:
-                raise InputError(f"the world has {known} arms, but arms={arms} was given")
-        process = as_process(graph, known)
+        if world is not None and not isinstance(world, str):
+            arms = check_world(world, arms).arms
+        process = as_process(graph, arms)
         made = as_world(world, process.arms)
         prior = made.prior if posterior is None else as_posterior(posterior, process.arms)
         check_rewards(made, prior)
         given = recipe_text(graph)
-        named = named_policies(policies)
         plan = cls(
-            policies=named,
-            lines={name: name for name in named},
+            policies=named_policies(policies),
             world=made,
             posterior=prior,
             process=process,
@@ -170,16 +164,10 @@ class Plan:
                 "cannot record the eligible arms: all arms are eligible, because 'eligible' is not "
                 "given; give it, or do not record them"
             )
-        if ratios is not None and plan.eligible is not None:
+        if ratios is not None and not (plan.eligible is None and plan.answers is None):
             raise InputError(
-                "information ratios are not defined for eligible arms, because the best eligible "
-                "arm differs between rounds: remove ratios or eligible"
-            )
-        if ratios is not None and plan.answers is not None:
-            raise InputError(
-                "information ratios are not defined for delayed or missing answers, because a play "
-                "does not give its information in its round: remove ratios, or delay and "
-                "answer_rate"
+                "information ratios are defined only if all arms are eligible and all outcomes "
+                "arrive in the round of the play: remove ratios, or eligible, delay and answer_rate"
             )
         graphs = GraphInfo(process)
         for policy in plan.policies.values():
@@ -276,11 +264,6 @@ class Plan:
             most = min(most, MAX_WAITING_ENTRIES // (self.world.arms * waiting))
         return min(BLOCK, max(1, most))
 
-    @property
-    def where(self) -> str:
-        """The point of the sweep as text for messages; empty without a sweep."""
-        return f" at {point_text(self.point)}" if self.point else ""
-
     def run_shard(
         self,
         policy: str,
@@ -301,19 +284,7 @@ class Plan:
         monitor : RunMonitor, optional
             Receives copies of the decisions, actions and observations of every round.
         """
-        return run_recorded(
-            self.policies[policy],
-            self.world,
-            self.process,
-            self.horizon,
-            keys,
-            self.recording,
-            advance,
-            self.posterior,
-            monitor,
-            self.eligible,
-            self.answers,
-        )
+        return run_recorded(self, policy, keys, advance, monitor)
 
     @property
     def arm_names(self) -> tuple[str, ...]:
@@ -324,12 +295,12 @@ class Plan:
         """Return the settings that are saved with the results, as plain values."""
         run = {"seed": self.seed, "first_trial": self.first_trial, "trials": self.trials}
         kept = self.recording
-        recorded: dict[str, Any] = {"ratios": kept.ratios} if kept.ratios else {}
-        recorded |= {"record": list(kept.trajectories)} if kept.trajectories else {}
-        if self.eligible is not None:
-            recorded["eligible"] = describe_eligible(self.eligible)
-        if self.answers is not None:
-            recorded |= self.answers.settings()
+        optional = {
+            "ratios": kept.ratios,
+            "record": list(kept.trajectories),
+            "eligible": None if self.eligible is None else describe_eligible(self.eligible),
+            **({} if self.answers is None else self.answers.settings()),
+        }
         return {
             "graph": self.graph_text,
             **describe_graph(self.process, self.graph_spec),
@@ -345,7 +316,8 @@ class Plan:
                 for name, policy in self.policies.items()
             },
             "versions": versions(),
-        } | recorded
+            **{name: value for name, value in optional.items() if value},
+        }
 
 
 def _pack_model(model: World | Posterior, arrays: Arrays, path: str) -> dict[str, Any]:
@@ -426,13 +398,9 @@ def check_rewards(world: World, posterior: Posterior) -> None:
     if not taken.includes(given):
         raise InputError(
             f"the posterior '{name_of(posterior)}' does not fit the world '{name_of(world)}': it "
-            f"takes rewards of the kind {taken}, and the world gives {given}; use "
-            f"{_matching(world)}, or another posterior for such rewards"
+            f"takes rewards of the kind {taken}, and the world gives {given}; use the matching "
+            f"posterior '{name_of(world.prior)}', or another posterior for such rewards"
         )
-
-
-def _matching(world: World) -> str:
-    return f"the matching posterior '{name_of(world.prior)}'"
 
 
 def describe_world(world: World, posterior: Posterior | None = None) -> dict[str, Any]:
@@ -494,12 +462,9 @@ class Task:
     def decisions(self) -> int:
         return self.trials * self.plan.horizon
 
-    @property
-    def label(self) -> str:
-        return f"'{self.policy}'{self.plan.where}"
-
     def __str__(self) -> str:
-        return f"'{self.policy}', trials {self.first} to {self.first + self.trials - 1}"
+        where = f" at {point_text(self.plan.point)}" if self.plan.point else ""
+        return f"'{self.policy}'{where}, trials {self.first} to {self.first + self.trials - 1}"
 
 
 #: Outcome of a task: its shard, or the error that it raised.

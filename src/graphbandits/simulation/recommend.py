@@ -178,7 +178,8 @@ def recommend(
         horizon=horizon,
         seed=seed,
     )
-    late = plan("uniform", trials=2, delay=delay, answer_rate=answer_rate).answers
+    answers: dict[str, Any] = {"delay": delay, "answer_rate": answer_rate}
+    late = plan("uniform", trials=2, **answers).answers
     left_out: dict[str, str] = {}
     if policies is None:
         chosen = dict[str, Policy]()
@@ -196,14 +197,7 @@ def recommend(
             )
     else:
         chosen = plan(policies, trials=2).policies
-    comparison = _Comparison(
-        plan,
-        chosen,
-        {"delay": delay, "answer_rate": answer_rate},
-        late is not None,
-        workers,
-        left_out,
-    )
+    comparison = _Comparison(plan, chosen, answers, late is not None, workers, left_out)
     comparison.warm_up()
     with progress_bar("comparing policies", 100, progress) as advance:
         clock = _Clock(seconds, advance)
@@ -242,54 +236,49 @@ class _Clock:
         return part * self._seconds - spent
 
 
+@dataclass
 class _Comparison:
     """Final regrets in the same worlds: ``late`` has delays and lost answers, ``prompt`` not."""
 
-    def __init__(
-        self,
-        plan: Callable[..., Plan],
-        policies: Mapping[str, Policy],
-        answers: Mapping[str, Any],
-        is_late: bool,
-        workers: int,
-        left_out: dict[str, str],
-    ) -> None:
-        self._plan, self._policies, self._answers = plan, policies, answers
-        self._is_late = is_late
-        self._workers, self._left_out = workers, left_out
-        self.late: dict[str, Floats] = {}
-        self.prompt: dict[str, Floats] = {}
-        self._cpu: dict[str, float] = {}
-        self._cost: dict[str, float] = {}  # estimated seconds of a trial
-        self._pace = 1.0  # seconds of a run, divided by the estimate
+    plan: Callable[..., Plan]
+    policies: Mapping[str, Policy]
+    answers: Mapping[str, Any]
+    is_late: bool
+    workers: int
+    left_out: dict[str, str]
+    late: dict[str, Floats] = field(default_factory=dict)
+    prompt: dict[str, Floats] = field(default_factory=dict)
+    cpu: dict[str, float] = field(default_factory=dict)
+    cost: dict[str, float] = field(default_factory=dict)  # estimated seconds of a trial
+    pace: float = 1.0  # seconds of a run, divided by the estimate
 
     def warm_up(self) -> None:
         """Compile the kernels, and compute what depends on the graph only."""
-        for policy in self._policies.values():
-            _run_some(self._plan(policy, trials=1), WARMUP_ROUNDS, math.inf)
+        for policy in self.policies.values():
+            _run_some(self.plan(policy, trials=1), WARMUP_ROUNDS, math.inf)
 
     def measure(self, seconds: float) -> None:
         """Measure a decision of one agent, and estimate the time of a trial."""
-        most = min(MEASURED_SECONDS, seconds / len(self._policies))
-        for name, policy in self._policies.items():
-            plan, start = self._plan(policy, trials=1), time.perf_counter()
-            rounds, self._cpu[name] = _run_some(plan, plan.horizon, most)
-            seconds = time.perf_counter() - start + (plan.horizon - rounds) * self._cpu[name]
-            self._cost[name] = (1 + self._is_late) * seconds / self._workers
+        most = min(MEASURED_SECONDS, seconds / len(self.policies))
+        for name, policy in self.policies.items():
+            plan, start = self.plan(policy, trials=1), time.perf_counter()
+            rounds, self.cpu[name] = _run_some(plan, plan.horizon, most)
+            seconds = time.perf_counter() - start + (plan.horizon - rounds) * self.cpu[name]
+            self.cost[name] = (1 + self.is_late) * seconds / self.workers
 
     def run(self, trials: int, names: Sequence[str] = ()) -> None:
         """Simulate more trials, of all policies by default, with and without delays."""
-        names = names or list(self._policies)
+        names = names or list(self.policies)
         start, done = time.perf_counter(), len(self.late.get(names[0], ()))
-        policies = [self._policies[name] for name in names]
-        for final, answers in ((self.late, self._answers), (self.prompt, {})):
-            if final is self.prompt and not self._is_late:
+        policies = [self.policies[name] for name in names]
+        for final, answers in ((self.late, self.answers), (self.prompt, {})):
+            if final is self.prompt and not self.is_late:
                 continue
-            plan = self._plan(policies, trials=trials, first_trial=done, **answers)
-            results = simulate_plan(plan, workers=self._workers, parallel="threads", progress=False)
+            plan = self.plan(policies, trials=trials, first_trial=done, **answers)
+            results = simulate_plan(plan, workers=self.workers, parallel="threads", progress=False)
             for name in names:
                 final[name] = np.concatenate([final.get(name, np.empty(0)), results[name].final])
-        self._pace *= (time.perf_counter() - start) / self._seconds(names, trials)
+        self.pace *= (time.perf_counter() - start) / self._seconds(names, trials)
 
     def run_within(self, clock: _Clock) -> None:
         """Double the trials while they fit in the time; if they do not, keep the better half."""
@@ -307,11 +296,11 @@ class _Comparison:
 
     def _affordable(self, seconds: float) -> list[str]:
         """Return the policies of which the least trials fit in the time, without the slowest."""
-        names = sorted(self._policies, key=self._cost.__getitem__)
+        names = sorted(self.policies, key=self.cost.__getitem__)
         while names and self._seconds(names, LEAST_TRIALS) > seconds:
             name = names.pop()
-            cpu = cpu_text(self._cpu[name])
-            self._left_out[name] = f"is too slow for the time limit: {cpu} per decision"
+            cpu = cpu_text(self.cpu[name])
+            self.left_out[name] = f"is too slow for the time limit: {cpu} per decision"
         if not names:
             raise InputError(
                 f"{LEAST_TRIALS} trials of any policy do not fit in the time limit: give more "
@@ -320,7 +309,7 @@ class _Comparison:
         return names
 
     def _seconds(self, names: Iterable[str], trials: int) -> float:
-        return self._pace * trials * sum(self._cost[name] for name in names)
+        return self.pace * trials * sum(self.cost[name] for name in names)
 
     def _ranked(self, names: Iterable[str]) -> list[str]:
         """Return policies by their number of trials, then by their regret."""
@@ -343,17 +332,9 @@ class _Comparison:
             final, prompt = self.late[name], self.prompt.get(name)
             difference = self._difference(name, best)
             cost = None if prompt is None else Interval.of(final - prompt)
-            found.append(
-                Candidate(
-                    name,
-                    len(final),
-                    Interval.of(final),
-                    difference,
-                    cost,
-                    self._cpu[name],
-                    self._policies[name].exact,
-                )
-            )
+            exact = self.policies[name].exact
+            numbers = Interval.of(final), difference, cost, self.cpu[name]
+            found.append(Candidate(name, len(final), *numbers, exact))
         return tuple(found)
 
 
@@ -398,8 +379,7 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
     if fastest.cpu * MUCH_FASTER <= chosen.cpu:
         chosen = fastest
     if equal:
-        rest = [one for one in (best, *equal) if one is not chosen]
-        names = _listed([one.policy for one in (chosen, *rest)])
+        names = _listed(list(dict.fromkeys(one.policy for one in (chosen, best, *equal))))
         why = [] if len(exact) > len(equal) else ["returns the probabilities of its plays"]
         if chosen is not exact[0]:
             why.append(f"takes the least CPU, {cpu_text(chosen.cpu)} per decision")
@@ -409,13 +389,10 @@ def choose(candidates: Sequence[Candidate]) -> tuple[str, str]:
         reason += f"{chosen.policy} {' and '.join(why)}"
     else:
         reason = f"{best.policy} has the lowest regret, {best.regret.mean:.1f}"
-        clear = [one for one in finalists if one not in unclear]
-        if clear:
-            gap = clear[0].difference
-            reason += (
-                f"; the next, {clear[0].policy}, has {gap.mean:.1f} more (95 % interval "
-                f"{gap.low:.1f} to {gap.high:.1f})"
-            )
+        for one in [one for one in finalists if one not in unclear][:1]:
+            gap = one.difference
+            reason += f"; the next, {one.policy}, has {gap.mean:.1f} more (95 % interval "
+            reason += f"{gap.low:.1f} to {gap.high:.1f})"
     unclear = [one for one in unclear if one not in equal]
     if unclear:
         names = _listed([one.policy for one in unclear])

@@ -6,13 +6,14 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError, check_integer, nearest
+from graphbandits.errors import InputError, nearest, short_repr
 from graphbandits.graphs import Fixed
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.shard import (
@@ -21,6 +22,7 @@ from graphbandits.simulation.shard import (
     Shard,
     Trajectories,
     TrueMeans,
+    join_all,
     rank_plays,
     true_means,
 )
@@ -82,25 +84,16 @@ class PolicyResult:
         """Summarise the trials of shards; with the true means, plays are also ranked."""
         plays = np.zeros(arms, np.int64)
         for shard in shards:
-            arm = shard.plays.arm
-            if arm.size and not 0 <= arm.min() <= arm.max() < arms:
-                last = shard.first + shard.trials - 1
-                raise InputError(
-                    f"the shard of trials {shard.first} to {last} has plays of arms that are not "
-                    f"among the {arms} arms"
-                )
             shard.plays.add_to(plays)
-        ratios = [shard.ratios for shard in shards if shard.ratios is not None]
-        seen = [shard.trajectories for shard in shards]
         return replace(
             cls.from_trials(
                 np.concatenate([shard.regret for shard in shards]),
                 plays,
-                Ratios.concat(ratios) if len(ratios) == len(shards) else None,
+                join_all([shard.ratios for shard in shards], Ratios.concat),
             ),
             rank_plays=rank_plays(shards, arms, means),
-            trajectories=Trajectories.concat(seen) if any(seen) else None,
-            trial_plays=join_plays([(shard.plays, shard.trials) for shard in shards]),
+            trajectories=Trajectories.concat([shard.trajectories for shard in shards]),
+            trial_plays=join_plays([one.plays for one in shards], [one.trials for one in shards]),
         )
 
     def final_quantiles(self) -> dict[str, float]:
@@ -158,37 +151,31 @@ class Results:
     def __post_init__(self) -> None:
         if not self.policies:
             raise InputError("results must have one policy or more; got none")
-        trials, rounds = self.trials, len(self.rounds)
+        trials, rounds, arms = self.trials, len(self.rounds), len(self.arms)
+        shapes = {
+            "mean": (rounds,),
+            "standard_error": (rounds,),
+            "quantiles": (len(QUANTILES), rounds),
+            "final": (trials,),
+            "plays": (arms,),
+            "rank_plays": (arms,),
+            "regret": (trials, rounds),
+        }
         for name, result in self.policies.items():
-            regret = (trials, rounds) if result.regret is None else result.regret.shape
-            sizes = {
-                "mean": (result.mean.shape, (rounds,)),
-                "standard_error": (result.standard_error.shape, (rounds,)),
-                "quantiles": (result.quantiles.shape, (len(QUANTILES), rounds)),
-                "final": (result.final.shape, (trials,)),
-                "plays": (result.plays.shape, (len(self.arms),)),
-                "regret": (regret, (trials, rounds)),
-            }
-            if result.rank_plays is not None:
-                sizes["rank_plays"] = result.rank_plays.shape, (len(self.arms),)
-            for part, array in result.ratios.items() if result.ratios is not None else ():
-                sizes[part] = array.shape, (trials, rounds)
-            if result.trajectories is not None:
-                sizes["trajectories"] = (result.trajectories.trials,), (trials,)
-            for part, (found, expected) in sizes.items():
-                if found != expected or 0 in found:
+            for part, shape in shapes.items():
+                array = getattr(result, part)
+                if array is not None and (array.shape != shape or not array.size):
                     raise InputError(
-                        f"'{part}' of '{name}' has the shape {found}, which does not match "
-                        f"{trials} trials, {rounds} recorded rounds and {len(self.arms)} arms"
+                        f"'{part}' of '{name}' has the shape {array.shape}, which does not match "
+                        f"{trials} trials, {rounds} recorded rounds and {arms} arms"
                     )
-            if result.trajectories is not None:
-                result.trajectories.check_arms(len(self.arms), f"the trajectories of '{name}'")
-        if self.graph is not None and self.graph.arms != len(self.arms):
+        if self.graph is not None and (
+            self.graph.arms != arms or self.graph.names not in (None, self.arms)
+        ):
             raise InputError(
-                f"the graph has {self.graph.arms} arms, but the results have {len(self.arms)}"
+                f"the {self.graph.arms} arms of the graph must be the {arms} arms of the results, "
+                "with the same names"
             )
-        if self.graph is not None and self.graph.names not in (None, self.arms):
-            raise InputError("the arms of the graph and of the results have different names")
 
     @property
     def trials(self) -> int:
@@ -197,19 +184,19 @@ class Results:
     @property
     def runs(self) -> list[dict[str, Any]]:
         """Runs of the trials, in order: seed, first_trial and trials of each run."""
-        return runs_of(self.settings, self.trials)
+        default = {"seed": self.settings.get("seed"), "first_trial": 0, "trials": self.trials}
+        return list(self.settings.get("runs") or [default])
+
+    @property
+    def _described(self) -> Mapping[str, Any]:
+        """The descriptions of the policies in the settings."""
+        return self.settings.get("policies") or {}
 
     @property
     def notes(self) -> dict[str, str]:
         """Notes on policies, from the settings; show them next to the regret."""
-        described = self.settings.get("policies")
-        entries = described if isinstance(described, Mapping) else {}
-        notes = {
-            name: str(entries[name].get("note") or "").strip()
-            for name in self.policies
-            if isinstance(entries.get(name), Mapping)
-        }
-        return {name: text for name, text in notes.items() if text}
+        entries = {name: self._described.get(name, {}) for name in self.policies}
+        return {name: str(entry["note"]) for name, entry in entries.items() if entry.get("note")}
 
     def __getitem__(self, policy: str) -> PolicyResult:
         if policy not in self.policies:
@@ -367,13 +354,12 @@ class Results:
             Policies to keep, in the new order.
         """
         policies = {name: self[name] for name in names}
-        settings = dict(self.settings)
-        if isinstance(described := settings.get("policies"), Mapping):
-            settings["policies"] = {k: described[k] for k in policies if k in described}
+        described = {name: self._described[name] for name in policies if name in self._described}
+        settings = {**self.settings, "policies": described}
         plan = self.plan
         if plan is not None:
             chosen = {name: plan.policies[name] for name in policies}
-            plan = replace(plan, policies=chosen, lines={name: name for name in chosen})
+            plan = replace(plan, policies=chosen)
         return replace(self, policies=policies, settings=settings, plan=plan)
 
     def renamed(self, names: Mapping[str, str]) -> Results:
@@ -390,9 +376,8 @@ class Results:
         if twice := [name for name in new if new.count(name) > 1]:
             raise InputError(f"two policies would have the name '{twice[0]}'")
         policies = dict(zip(new, self.policies.values(), strict=True))
-        settings = dict(self.settings)
-        if isinstance(described := settings.get("policies"), Mapping):
-            settings["policies"] = {names.get(k, k): entry for k, entry in described.items()}
+        described = {names.get(name, name): entry for name, entry in self._described.items()}
+        settings = {**self.settings, "policies": described}
         return replace(self, policies=policies, settings=settings, plan=None)
 
     @classmethod
@@ -404,7 +389,6 @@ class Results:
         results : sequence of Results
             Results to combine.
         """
-
         return concat(results)
 
     def trajectories(
@@ -474,33 +458,12 @@ def results_from_shards(plan: Plan, shards: Mapping[str, Sequence[Shard]]) -> Re
     return Results(plan.recording.record, found, plan.arm_names, settings, graph, plan)
 
 
-def runs_of(settings: Mapping[str, Any], trials: int) -> list[dict[str, Any]]:
-    """Return the runs in the settings; a single run from trial 0 if there are none."""
-    default = {"seed": settings.get("seed"), "first_trial": 0, "trials": trials}
-    runs = [_check_run(run) for run in settings.get("runs") or [default]]
-    total = sum(run["trials"] for run in runs)
-    if total != trials:
-        raise InputError(f"the runs have {total} trials in total, but the results have {trials}")
-    return runs
-
-
-def _check_run(run: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(run, Mapping):
-        raise InputError(f"a run must have seed, first_trial and trials; got {run!r}")
-    seed = run.get("seed")
-    return {
-        "seed": None if seed is None else check_integer(seed, "seed of a run", least=0),
-        "first_trial": check_integer(run.get("first_trial", 0), "first_trial of a run", least=0),
-        "trials": check_integer(run.get("trials"), "trials of a run"),
-    }
-
-
-def join_plays(parts: Sequence[tuple[Plays, int]]) -> Plays:
-    starts = np.cumsum([0, *(trials for _, trials in parts)])
+def join_plays(parts: Sequence[Plays], trials: Sequence[int]) -> Plays:
+    starts = np.cumsum([0, *trials])
     return Plays(
-        np.concatenate([plays.trial + at for (plays, _), at in zip(parts, starts, strict=False)]),
-        np.concatenate([plays.arm for plays, _ in parts]),
-        np.concatenate([plays.count for plays, _ in parts]),
+        np.concatenate([plays.trial + at for plays, at in zip(parts, starts, strict=False)]),
+        np.concatenate([plays.arm for plays in parts]),
+        np.concatenate([plays.count for plays in parts]),
     )
 
 
@@ -509,12 +472,29 @@ def _number(value: float) -> float | None:
 
 
 #: Settings that must be equal; the problem is the hash of graph, world, posterior and answers.
-SAME_SETTINGS = (
-    *("problem", "graph_source", "world_source", "horizon"),
-    *("regret", "ratios", "record"),
+SAME_SETTINGS = frozenset(
+    {"problem", "graph_source", "world_source", "horizon", "regret", "ratios", "record"}
+    | {"recorded rounds"}
 )
+#: Settings that differ between the parts of combined results, or that a message cannot explain.
+OWN_SETTINGS = frozenset({"policies", "versions", "runs", "seed", "trials", "problem"})
 
-Runs = tuple[tuple[int | None, int, int], ...]
+
+class Run(NamedTuple):
+    """Consecutive trials of one seed."""
+
+    seed: int | None
+    first_trial: int
+    trials: int
+
+    def __str__(self) -> str:
+        last = self.first_trial + self.trials - 1
+        return f"seed {self.seed}, trials {self.first_trial} to {last}"
+
+    def overlaps(self, other: Run) -> bool:
+        first = max(self.first_trial, other.first_trial)
+        last = min(self.first_trial + self.trials, other.first_trial + other.trials)
+        return self.seed == other.seed and first < last
 
 
 def concat(results: Sequence[Results]) -> Results:
@@ -525,144 +505,107 @@ def concat(results: Sequence[Results]) -> Results:
     policy must be present in every run. If versions differ, all of them are listed.
     """
     given = [] if isinstance(results, Results) else list(results)
-    if not all(isinstance(part, Results) for part in given) or isinstance(results, Results):
-        raise InputError("concat needs a list of results, such as concat([first, second])")
-    if not given:
-        raise InputError("concat needs one or more results; the list is empty")
+    if not given or not all(isinstance(part, Results) for part in given):
+        raise InputError(
+            "concat needs a list of one or more results, such as concat([first, second])"
+        )
     if len(given) == 1:
         return given[0]
-    for other in given[1:]:
-        _check_same_problem(given[0], other)
-    described = _policy_descriptions(given)
-    groups: dict[Runs, list[Results]] = {}
-    for part in given:
-        groups.setdefault(_runs_of(part), []).append(part)
-    _check_no_overlap(list(groups))
-    columns = {runs: _join_policies(parts) for runs, parts in groups.items()}
-    names = list(next(iter(columns.values())))
-    for group, mine in columns.items():
-        for name in (*names, *mine):
-            if name not in mine or name not in names:
-                incomplete = group if name not in mine else next(iter(columns))
-                raise InputError(
-                    "results of several runs must have every policy in every run: "
-                    f"'{name}' is missing in {_text(incomplete)}"
-                )
-    policies = {
-        name: _append_trials(name, [each[name] for each in columns.values()]) for name in names
-    }
-    runs = tuple(run for group in columns for run in group)
     first = given[0]
-    plan = _joined_plan(given, runs, policies)
-    settings = _settings(given, runs, described)
+    for other in given[1:]:
+        _check_same_problem(first, other)
+    described = _policy_descriptions(given)
+    groups: dict[tuple[Run, ...], list[Results]] = {}
+    for part in given:
+        runs = [Run(**run) for run in part.runs]
+        if any(run.seed is None for run in runs):
+            raise InputError(
+                "results without a seed cannot be combined with others: it is unknown whether they "
+                "have the same worlds"
+            )
+        groups.setdefault(_merge_runs(runs), []).append(part)
+    every = [run for group in groups for run in group]
+    for one, other_run in combinations(every, 2):
+        if one.overlaps(other_run):
+            raise InputError(
+                f"the same worlds would count twice: {one} and {other_run} overlap; use other "
+                "seeds or trials, or combine the runs of each policy first"
+            )
+    columns = [_join_policies(parts) for parts in groups.values()]
+    names = list(columns[0])
+    for group, column in zip(groups, columns, strict=True):
+        if column.keys() != columns[0].keys():
+            raise InputError(
+                "results of several runs must have every policy in every run, but "
+                f"{', '.join(map(str, group))} has {', '.join(column)}, and not {', '.join(names)}"
+            )
+    policies = {name: _append_trials(name, [column[name] for column in columns]) for name in names}
+    merged = _merge_runs(every)
+    seeds = {run.seed for run in merged}
+    versions = [part.settings.get("versions") or {} for part in given]
+    settings = dict(first.settings) | {
+        "seed": seeds.pop() if len(seeds) == 1 else None,
+        "trials": sum(run.trials for run in merged),
+        "runs": [run._asdict() for run in merged],
+        "policies": described,
+        "versions": {
+            package: _distinct([one.get(package) for one in versions])
+            for package in dict.fromkeys(package for one in versions for package in one)
+        },
+    }
+    plan = None
+    plans = [part.plan for part in given if part.plan is not None]
+    if len(plans) == len(given) and len(merged) == 1:  # combined results that are one run
+        known = {name: policy for each in plans for name, policy in each.policies.items()}
+        _, start, trials = merged[0]
+        chosen = {name: known[name] for name in names}
+        plan = replace(plans[0], policies=chosen, first_trial=start, trials=trials)
     return Results(first.rounds, policies, first.arms, settings, first.graph, plan)
 
 
 def _check_same_problem(one: Results, other: Results) -> None:
     """Raise InputError unless all settings except policies and runs are equal."""
-    for setting in SAME_SETTINGS:
-        mine, theirs = (r.settings.get(setting) for r in (one, other))
-        if setting == "problem" and None in (mine, theirs):
-            raise InputError(
-                "results can be combined only if another process could compute them: register the "
-                "graph, the world or the posterior in a plug-in file"
-            )
-        if mine != theirs:
-            if setting == "problem":
-                mine, theirs = (_problem_text(r, of) for r, of in ((one, other), (other, one)))
-            raise _mismatch(setting, mine, theirs)
-    if not np.array_equal(one.rounds, other.rounds):
-        raise _mismatch("recorded rounds", one.rounds.tolist(), other.rounds.tolist())
-
-
-def _problem_text(one: Results, other: Results) -> str:
-    """Return the settings of a problem that differ from those of another one."""
-    skipped = {"policies", "versions", "runs", "seed", "trials", "problem"}
-    different = {
-        name: value
-        for name, value in one.settings.items()
-        if name not in skipped and value != other.settings.get(name)
-    }
-    return ", ".join(f"{name} {_short(value)}" for name, value in different.items()) or "other"
+    mine, theirs = ({**r.settings, "recorded rounds": r.rounds.tolist()} for r in (one, other))
+    if None in (mine.get("problem"), theirs.get("problem")):
+        raise InputError(
+            "results can be combined only if another process could compute them: register the "
+            "graph, the world or the posterior in a plug-in file"
+        )
+    different = [n for n in {**mine, **theirs} if mine.get(n) != theirs.get(n)]
+    if not SAME_SETTINGS.isdisjoint(different):
+        shown = [
+            f"{name}: {short_repr(mine.get(name))} and {short_repr(theirs.get(name))}"
+            for name in different
+            if name not in OWN_SETTINGS
+        ]
+        raise InputError(
+            f"results of different problems cannot be combined; {'; '.join(shown) or 'other data'}"
+        )
 
 
 def _policy_descriptions(results: list[Results]) -> dict[str, Any]:
     """Return the entry of each policy in the settings; raise InputError if two sources differ."""
     described: dict[str, Any] = {}
     for part in results:
-        for name, entry in (part.settings.get("policies") or {}).items():
-            mine = described.setdefault(name, entry).get("source")
-            if mine != entry.get("source"):
-                raise _mismatch(f"source of policy '{name}'", mine, entry.get("source"))
+        for name, entry in part._described.items():
+            if described.setdefault(name, entry).get("source") != entry.get("source"):
+                raise InputError(
+                    f"results of different sources of policy '{name}' cannot be combined: compute "
+                    "them again with the same plug-in file"
+                )
     return described
 
 
-def _joined_plan(
-    given: Sequence[Results], runs: Runs, policies: Mapping[str, PolicyResult]
-) -> Plan | None:
-    """Return the plan of combined results that are one run; None if they are several."""
-    plans = [part.plan for part in given if part.plan is not None]
-    merged = _merge_runs(runs)
-    if len(plans) < len(given) or len(merged) > 1:
-        return None
-    every = {name: policy for plan in plans for name, policy in plan.policies.items()}
-    chosen = {name: every[name] for name in policies}
-    lines = {name: name for name in chosen}
-    _, first, trials = merged[0]
-    return replace(plans[0], policies=chosen, lines=lines, first_trial=first, trials=trials)
-
-
-def _mismatch(what: str, mine: object, theirs: object) -> InputError:
-    shown = (_short(value) for value in (mine, theirs))
-    return InputError(
-        f"results of different problems cannot be combined; {what}: {' and '.join(shown)}"
-    )
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else "not given" if value is None else str(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def _runs_of(results: Results) -> Runs:
-    """Return the runs of results; consecutive runs are merged."""
-    runs = [(run["seed"], run["first_trial"], run["trials"]) for run in results.runs]
-    if any(seed is None for seed, _, _ in runs):
-        raise InputError(
-            "results without a seed cannot be combined with others: it is unknown whether they "
-            "have the same worlds"
-        )
-    return _merge_runs(runs)
-
-
-def _merge_runs(runs: Sequence[tuple[int | None, int, int]]) -> Runs:
-    merged: list[tuple[int | None, int, int]] = []
-    for seed, start, trials in runs:
-        if merged and merged[-1][0] == seed and sum(merged[-1][1:]) == start:
-            merged[-1] = (seed, merged[-1][1], merged[-1][2] + trials)
+def _merge_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Merge consecutive runs."""
+    merged: list[Run] = []
+    for run in runs:
+        last = merged[-1] if merged else run
+        if (last.seed, last.first_trial + last.trials) == run[:2]:
+            merged[-1] = last._replace(trials=last.trials + run.trials)
         else:
-            merged.append((seed, start, trials))
+            merged.append(run)
     return tuple(merged)
-
-
-def _check_no_overlap(groups: list[Runs]) -> None:
-    """Raise InputError if a world occurs twice."""
-    seen: list[tuple[int | None, int, int]] = []
-    for seed, start, trials in (run for runs in groups for run in runs):
-        for other, first, count in seen:
-            if seed == other and start < first + count and first < start + trials:
-                raise InputError(
-                    f"the same worlds would count twice: {_text(((other, first, count),))} and "
-                    f"{_text(((seed, start, trials),))} overlap; use other seeds or trials, or "
-                    "combine the runs of each policy first"
-                )
-        seen.append((seed, start, trials))
-
-
-def _text(runs: Runs) -> str:
-    return ", ".join(
-        f"seed {seed}, trials {first} to {first + trials - 1}" for seed, first, trials in runs
-    )
 
 
 def _join_policies(parts: list[Results]) -> dict[str, PolicyResult]:
@@ -671,70 +614,35 @@ def _join_policies(parts: list[Results]) -> dict[str, PolicyResult]:
     for part in parts:
         for name, result in part.policies.items():
             mine = joined.setdefault(name, result)
-            if gap := _first_difference(mine, result):
+            pairs = ((mine.final, result.final), (mine.plays, result.plays))
+            if not all(np.array_equal(one, other) for one, other in pairs):
                 raise InputError(
-                    f"policy '{name}' has two different results for the same runs ({gap}): "
-                    "it was changed, or the versions differ; remove one of the two"
+                    f"policy '{name}' has two different results for the same runs: it was changed, "
+                    "or the versions differ; remove one of the two"
                 )
             if mine.regret is None:
                 joined[name] = result  # this one may have the curves
     return joined
 
 
-def _first_difference(mine: PolicyResult, theirs: PolicyResult) -> str:
-    """Describe the first difference between two results of a policy; empty if there is none."""
-    for trial in np.flatnonzero(mine.final != theirs.final)[:1]:
-        values = float(mine.final[trial]), float(theirs.final[trial])
-        return f"final regret of trial {trial}: {values[0]!r} and {values[1]!r}"
-    if np.array_equal(mine.plays, theirs.plays):
-        return ""
-    return f"plays {_short(mine.plays.tolist())} and {_short(theirs.plays.tolist())}"
-
-
 def _append_trials(name: str, parts: list[PolicyResult]) -> PolicyResult:
     """Concatenate the trials of several runs, and summarise them."""
     if len(parts) == 1:
         return parts[0]
-    curves = [part.regret for part in parts if part.regret is not None]
-    if len(curves) < len(parts):
+    curves = join_all([part.regret for part in parts], np.concatenate)
+    if curves is None:
         raise InputError(f"cannot add trials to those of '{name}': {NO_CURVES}")
-    ratios = [part.ratios for part in parts if part.ratios is not None]
-    ranked = [part.rank_plays for part in parts if part.rank_plays is not None]
-    by_trial = [
-        (part.trial_plays, len(part.final)) for part in parts if part.trial_plays is not None
-    ]
-    seen = [part.trajectories for part in parts]
+    join = partial(join_plays, trials=[len(part.final) for part in parts])
     return replace(
         PolicyResult.from_trials(
-            np.concatenate(curves),
+            curves,
             np.sum([part.plays for part in parts], axis=0),
-            Ratios.concat(ratios) if len(ratios) == len(parts) else None,
+            join_all([part.ratios for part in parts], Ratios.concat),
         ),
-        rank_plays=np.sum(ranked, axis=0) if len(ranked) == len(parts) else None,
-        trajectories=Trajectories.concat(seen) if any(seen) else None,
-        trial_plays=join_plays(by_trial) if len(by_trial) == len(parts) else None,
+        rank_plays=join_all([part.rank_plays for part in parts], partial(np.sum, axis=0)),
+        trajectories=Trajectories.concat([part.trajectories for part in parts]),
+        trial_plays=join_all([part.trial_plays for part in parts], join),
     )
-
-
-def _settings(results: list[Results], runs: Runs, described: dict[str, Any]) -> dict[str, Any]:
-    merged = _merge_runs(runs)
-    seeds = {seed for seed, _, _ in merged}
-    settings: dict[str, Any] = {}
-    for part in results:
-        for setting, value in part.settings.items():
-            settings.setdefault(setting, value)
-    settings["seed"] = seeds.pop() if len(seeds) == 1 else None
-    settings["trials"] = sum(trials for _, _, trials in merged)
-    settings["runs"] = [
-        {"seed": seed, "first_trial": first, "trials": trials} for seed, first, trials in merged
-    ]
-    if "policies" in settings:
-        settings["policies"] = described
-    if "versions" in settings:
-        given = [r.settings.get("versions") or {} for r in results]
-        packages = dict.fromkeys(package for versions in given for package in versions)
-        settings["versions"] = {p: _distinct([v.get(p) for v in given]) for p in packages}
-    return settings
 
 
 def _distinct(values: Sequence[object]) -> object:

@@ -53,8 +53,7 @@ class Failure:
     error: GraphBanditsError
 
     def __str__(self) -> str:
-        last = self.task.first + self.task.trials - 1
-        return f"{self.task.label}, trials {self.task.first} to {last}: {self.error}"
+        return f"{self.task}: {self.error}"
 
 
 class Shards(Protocol):
@@ -309,31 +308,30 @@ def simulate_plan(
     size = min(check_integer(block, "block"), plan.block, per_worker)
     options = WorkerOptions(workers, shard=size, parallel=parallel)
     tasks = [Task(plan, name, plan.first_trial, plan.trials) for name in plan.policies]
-    memory = _Memory()
+    memory = _Memory(plan)
     failures = compute_missing(
         memory, tasks, options, monitor=monitor, progress=progress, stop_on_failure=True
     )
     if failures:  # the error of the first task, independent of the speed of the workers
-        order = {name: rank for rank, name in enumerate(plan.policies)}
-        first = min(failures, key=lambda one: (one.task.first, order[one.task.policy]))
+        order = list(plan.policies)
+        first = min(failures, key=lambda one: (one.task.first, order.index(one.task.policy)))
         # raise the original error instead of its wrapper
         cause = first.error.__cause__ if type(first.error) is GraphBanditsError else None
         raise cause or first.error
-    shards = {
-        name: sorted(memory.shards[name], key=lambda shard: shard.first) for name in plan.policies
-    }
-    return results_from_shards(plan, shards)
+    for shards in memory.shards.values():
+        shards.sort(key=lambda shard: shard.first)
+    return results_from_shards(plan, memory.shards)
 
 
 class _Memory:
     """Shards of one plan in memory, by policy."""
 
-    def __init__(self) -> None:
-        self.shards: dict[str, list[Shard]] = {}
+    def __init__(self, plan: Plan) -> None:
+        self.shards: dict[str, list[Shard]] = {name: [] for name in plan.policies}
 
     def missing(self, task: Task) -> list[tuple[int, int]]:
         return [(task.first, task.trials)]
 
     def put(self, task: Task, shard: Shard) -> bool:
-        self.shards.setdefault(task.policy, []).append(shard)
+        self.shards[task.policy].append(shard)
         return True

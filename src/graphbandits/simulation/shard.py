@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +27,24 @@ RECORDS = ("actions", "observations", "eligible")
 MAX_OBSERVATIONS = 2**31 - 1
 
 Int32s = NDArray[np.int32]
+T = TypeVar("T")
 
 
 def check_record(record: str | Iterable[str]) -> tuple[str, ...]:
     """Return the quantities that ``record`` names, in the order of :data:`RECORDS`."""
-    words = [record] if isinstance(record, str) else record
-    if not isinstance(words, Iterable):
-        raise InputError(
-            "record must be 'actions', 'observations', 'eligible' or a list of them, not "
-            f"{record!r}"
-        )
-    given = set()
-    for word in words:
+    given = (
+        list(record) if isinstance(record, Iterable) and not isinstance(record, str) else [record]
+    )
+    for word in given:
         if word not in RECORDS:
             raise InputError(f"cannot record {word!r}: {nearest(str(word), RECORDS)}")
-        given.add(word)
     return tuple(word for word in RECORDS if word in given)
+
+
+def join_all(parts: Sequence[T | None], join: Callable[[list[T]], T]) -> T | None:
+    """Join the values of several parts; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return join(given) if given and len(given) == len(parts) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +57,12 @@ class RecordedObservations:
     round : rounds, from 1, as int32
     arm : observed arms, as int32
     reward : their rewards
-    weight : weights of the observations; None if all of them are 1
     """
 
     start: Ints
     round: Int32s
     arm: Int32s
     reward: Floats
-    weight: Floats | None = None
 
     @property
     def trials(self) -> int:
@@ -73,32 +73,23 @@ class RecordedObservations:
         """Row of the trial of each observation."""
         return np.repeat(np.arange(self.trials), np.diff(self.start))
 
-    @property
-    def weights(self) -> Floats:
-        return np.ones(len(self.reward)) if self.weight is None else self.weight
-
     def rows(self, trials: slice) -> RecordedObservations:
         """Return the observations of consecutive trials, without a copy of the arrays."""
         first, last, _ = trials.indices(self.trials)
         last = max(first, last)
         some = slice(self.start[first], self.start[last])
         start = self.start[first : last + 1] - self.start[first]
-        weight = None if self.weight is None else self.weight[some]
-        return RecordedObservations(
-            start, self.round[some], self.arm[some], self.reward[some], weight
-        )
+        return RecordedObservations(start, self.round[some], self.arm[some], self.reward[some])
 
     @classmethod
     def concat(cls, parts: Sequence[RecordedObservations]) -> RecordedObservations:
         """Concatenate the trials of several blocks."""
         counts = [np.diff(part.start) for part in parts]
-        weighted = any(part.weight is not None for part in parts)
         return cls(
             np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
             np.concatenate([part.round for part in parts]),
             np.concatenate([part.arm for part in parts]),
             np.concatenate([part.reward for part in parts]),
-            np.concatenate([part.weights for part in parts]) if weighted else None,
         )
 
 
@@ -130,17 +121,6 @@ class Trajectories:
         parts = self.action, self.observations, self.eligible
         return tuple(word for word, part in zip(RECORDS, parts, strict=True) if part is not None)
 
-    def check_arms(self, arms: int, what: str) -> None:
-        """Raise InputError if an arm does not exist."""
-        seen = self.observations
-        for array in (self.action, None if seen is None else seen.arm):
-            if array is not None and array.size and not 0 <= array.min() <= array.max() < arms:
-                raise InputError(f"{what} have arms that are not among the {arms} arms")
-        if self.eligible is not None and self.eligible.shape[2] != arms:
-            raise InputError(
-                f"{what} have eligible arms of {self.eligible.shape[2]} arms, not of {arms}"
-            )
-
     def rows(self, trials: slice) -> Trajectories:
         """Return the trajectories of consecutive trials, without a copy of the arrays."""
         seen = self.observations
@@ -153,14 +133,11 @@ class Trajectories:
     @classmethod
     def concat(cls, parts: Sequence[Trajectories | None]) -> Trajectories | None:
         """Concatenate the trials of several blocks: the quantities that all have, or None."""
-        known = [part for part in parts if part is not None]
-        actions = [part.action for part in known if part.action is not None]
-        seen = [part.observations for part in known if part.observations is not None]
-        eligible = [part.eligible for part in known if part.eligible is not None]
+        known = [part or cls() for part in parts]
         joined = cls(
-            np.concatenate(actions) if actions and len(actions) == len(parts) else None,
-            RecordedObservations.concat(seen) if seen and len(seen) == len(parts) else None,
-            np.concatenate(eligible) if eligible and len(eligible) == len(parts) else None,
+            join_all([part.action for part in known], np.concatenate),
+            join_all([part.observations for part in known], RecordedObservations.concat),
+            join_all([part.eligible for part in known], np.concatenate),
         )
         return joined if joined.recorded else None
 
@@ -168,11 +145,11 @@ class Trajectories:
 # Columns in the file of a shard -----------------------------------------------------------------
 
 #: Columns of the observations in the file of a shard.
-OBSERVED_COLUMNS = ("observed_round", "observed_arm", "observed_reward", "observed_weight")
+OBSERVED_COLUMNS = ("observed_round", "observed_arm", "observed_reward")
 #: Columns of trajectories in the file of a shard.
 TRAJECTORY_COLUMNS = ("action", *OBSERVED_COLUMNS, "eligible")
 #: Columns with a dictionary: their values repeat often.
-DICTIONARY = [f"{name}.list.element" for name in ("action", *OBSERVED_COLUMNS[:3])]
+DICTIONARY = [f"{name}.list.element" for name in ("action", *OBSERVED_COLUMNS)]
 
 
 def to_columns(trajectories: Trajectories) -> dict[str, pa.Array]:
@@ -183,10 +160,8 @@ def to_columns(trajectories: Trajectories) -> dict[str, pa.Array]:
     columns = {name: to_lists(array) for name, array in dense.items() if array is not None}
     if (seen := trajectories.observations) is not None:
         starts = seen.start.astype(np.int32)
-        values = (seen.round, seen.arm, seen.reward, seen.weight)
-        for name, array in zip(OBSERVED_COLUMNS, values, strict=True):
-            if array is not None:
-                columns[name] = pa.ListArray.from_arrays(starts, array)
+        for name, array in zip(OBSERVED_COLUMNS, (seen.round, seen.arm, seen.reward), strict=True):
+            columns[name] = pa.ListArray.from_arrays(starts, array)
     return columns
 
 
@@ -197,7 +172,7 @@ def from_columns(table: pa.Table) -> Trajectories | None:
     action, eligible = dense
     seen = None
     if OBSERVED_COLUMNS[0] in names:
-        lists = [table[name].combine_chunks() for name in OBSERVED_COLUMNS if name in names]
+        lists = [table[name].combine_chunks() for name in OBSERVED_COLUMNS]
         starts = lists[0].offsets.to_numpy()
         if any((one.offsets.to_numpy() != starts).any() for one in lists):
             raise ValueError("its observed rounds, arms and rewards do not match")
@@ -235,32 +210,6 @@ def from_lists(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 # Recording --------------------------------------------------------------------------------------
-
-
-class GrowingArray:
-    """Array that grows at its end; appending takes constant time on average."""
-
-    def __init__(self, kind: type[np.generic]) -> None:
-        self._held: NDArray[Any] = np.empty(1024, kind)
-        self.size = 0
-
-    def append(self, values: NDArray[Any]) -> None:
-        end = self.size + len(values)
-        if end > len(self._held):
-            grown = np.empty(max(end, 2 * len(self._held)), self._held.dtype)
-            grown[: self.size] = self._held[: self.size]
-            self._held = grown
-        self._held[self.size : end] = values
-        self.size = end
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """The values, without a copy."""
-        return self._held[: self.size]
-
-
-if TYPE_CHECKING:
-    pass
 
 #: Default maximum number of recorded rounds.
 MAX_POINTS = 200

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError, check_integer, nearest
-from graphbandits.simulation.shard import Trajectories
+from graphbandits.simulation.shard import RATIO_COLUMNS, Trajectories
 
 if TYPE_CHECKING:
     import pandas
@@ -25,53 +26,20 @@ if TYPE_CHECKING:
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 #: Reason and advice if results have only means and quantiles.
 NO_CURVES = "these results are summaries: read them with study.results()"
+_TRIAL = {"policy": "string", "seed": "int64", "trial": "int64"}
+_ROUND = _TRIAL | {"round": "int64"}
 #: Tables with their columns and types.
 SCHEMA: dict[str, dict[str, str]] = {
-    "curve": {"policy": "string", "round": "int64", "mean": "double", "standard_error": "double"}
-    | {f"q{q:g}": "double" for q in QUANTILES},
-    "final": {"policy": "string", "seed": "int64", "trial": "int64", "regret": "double"},
+    "curve": {"policy": "string", "round": "int64"}
+    | dict.fromkeys(["mean", "standard_error", *(f"q{q:g}" for q in QUANTILES)], "double"),
+    "final": _TRIAL | {"regret": "double"},
     "plays": {"policy": "string", "arm": "string", "plays": "int64"},
-    "regret": {
-        "policy": "string",
-        "seed": "int64",
-        "trial": "int64",
-        "round": "int64",
-        "regret": "double",
-    },
-    "ratios": {
-        "policy": "string",
-        "seed": "int64",
-        "trial": "int64",
-        "round": "int64",
-        "ratio": "double",
-        "ratio_sum": "double",
-        "psi": "double",
-        "entropy": "double",
-    },
+    "regret": _ROUND | {"regret": "double"},
+    "ratios": _ROUND | dict.fromkeys(RATIO_COLUMNS, "double"),
     "graph": {"source": "int64", "target": "int64", "probability": "double"},
-    "actions": {
-        "policy": "string",
-        "seed": "int64",
-        "trial": "int64",
-        "round": "int64",
-        "arm": "int64",
-    },
-    "observations": {
-        "policy": "string",
-        "seed": "int64",
-        "trial": "int64",
-        "round": "int64",
-        "arm": "int64",
-        "reward": "double",
-        "weight": "double",
-    },
-    "eligible": {
-        "policy": "string",
-        "seed": "int64",
-        "trial": "int64",
-        "round": "int64",
-        "arm": "int64",
-    },
+    "actions": _ROUND | {"arm": "int64"},
+    "observations": _ROUND | {"arm": "int64", "reward": "double", "weight": "double"},
+    "eligible": _ROUND | {"arm": "int64"},
 }
 #: Tables of recorded trajectories.
 TRAJECTORY_TABLES = ("actions", "observations", "eligible")
@@ -89,10 +57,6 @@ class Axes:
     rounds: Ints
     runs: Sequence[dict[str, Any]]
 
-    @classmethod
-    def of(cls, results: Results) -> Axes:
-        return cls(results.arms, results.rounds, results.runs)
-
     def seeds_and_trials(self) -> tuple[pa.Array, Ints]:
         """Return the seed and the number of each trial."""
         import pyarrow as pa
@@ -107,7 +71,6 @@ class Axes:
         """Return the key columns of the rows of a policy; rounds vary fastest, then trials."""
         import pyarrow as pa
 
-        trials = sum(run["trials"] for run in self.runs)
         rounds = len(self.rounds) if "round" in SCHEMA[table] else 1
         each: dict[str, pa.Array] = {}
         if "arm" in SCHEMA[table]:
@@ -117,88 +80,60 @@ class Axes:
             each["seed"] = seeds.take(pa.array(np.repeat(np.arange(len(number)), rounds)))
             each["trial"] = pa.array(np.repeat(number, rounds))
         if "round" in SCHEMA[table]:
-            times = trials if "trial" in each else 1
-            each["round"] = pa.array(np.tile(self.rounds, times))
-        each["policy"] = _repeated(policy, len(next(iter(each.values()))))
+            trials = sum(run["trials"] for run in self.runs) if "trial" in each else 1
+            each["round"] = pa.array(np.tile(self.rounds, trials))
+        each["policy"] = pa.repeat(policy, len(next(iter(each.values()))))
         return {column: each[column] for column in SCHEMA[table] if column in KEYS}
 
 
-def _repeated(text: str, rows: int) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([text], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
-
-
 def part(axes: Axes, table: str, policy: str, result: PolicyResult) -> pa.Table:
+    """Return the rows of a policy that has the values of the table."""
     import pyarrow as pa
 
     if table in TRAJECTORY_TABLES:
         assert result.trajectories is not None
         return trajectory_part(axes, table, policy, result.trajectories)
-    return pa.table(axes.keys(table, policy) | values_of(table, result), arrow_schema(table))
+    values: dict[str, Floats | Ints]
+    if table == "curve":
+        quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
+        values = {"mean": result.mean, "standard_error": result.standard_error} | quantiles
+    elif table == "plays":
+        values = {"plays": result.plays}
+    elif table == "ratios":
+        assert result.ratios is not None
+        values = {name: array.ravel() for name, array in result.ratios.items()}
+    else:
+        regret = result.final if table == "final" else result.regret
+        assert regret is not None
+        values = {"regret": regret.ravel()}
+    return pa.table(axes.keys(table, policy) | values, arrow_schema(table))
 
 
 def trajectory_part(axes: Axes, table: str, policy: str, trajectories: Trajectories) -> pa.Table:
     """Return the rows of one policy in a table of trajectories; ``axes`` has its trials."""
     import pyarrow as pa
 
+    columns: dict[str, NDArray[Any]]
+    if table == "actions":
+        assert trajectories.action is not None
+        row, time = np.indices(trajectories.action.shape).reshape(2, -1)
+        columns = {"round": time + 1, "arm": trajectories.action.ravel()}
+    elif table == "observations":
+        seen = trajectories.observations
+        assert seen is not None
+        row, ones = seen.trial, np.ones(len(seen.reward))
+        columns = {"round": seen.round, "arm": seen.arm, "reward": seen.reward, "weight": ones}
+    else:
+        assert trajectories.eligible is not None
+        row, time, arm = np.nonzero(trajectories.eligible)
+        columns = {"round": time + 1, "arm": arm}
     seeds, trials = axes.seeds_and_trials()
-    columns: dict[str, Any] = trajectory_values(table, trajectories)
-    row = columns.pop("trial")
     keys = {
-        "policy": _repeated(policy, len(row)),
+        "policy": pa.repeat(policy, len(row)),
         "seed": seeds.take(pa.array(row)),
         "trial": pa.array(trials[row]),
     }
-    return pa.table(keys | columns, arrow_schema(table))
-
-
-def trajectory_values(table: str, trajectories: Trajectories) -> dict[str, Floats | Ints]:
-    """Return the numeric columns of a table of trajectories; ``trial`` is the row of the trial."""
-    action, seen = trajectories.action, trajectories.observations
-    if table == "actions" and action is not None:
-        trials, rounds = action.shape
-        return {
-            "trial": np.repeat(np.arange(trials), rounds),
-            "round": np.tile(np.arange(1, rounds + 1), trials),
-            "arm": action.ravel().astype(np.int64),
-        }
-    if table == "observations" and seen is not None:
-        return {
-            "trial": seen.trial,
-            "round": seen.round.astype(np.int64),
-            "arm": seen.arm.astype(np.int64),
-            "reward": seen.reward,
-            "weight": seen.weights,
-        }
-    if table == "eligible" and trajectories.eligible is not None:
-        trial, round_, arm = np.nonzero(trajectories.eligible)
-        return {"trial": trial, "round": round_ + 1, "arm": arm}
-    raise ValueError(f"these trajectories do not contain the table '{table}'")
-
-
-def values_of(table: str, result: PolicyResult) -> dict[str, Floats | Ints]:
-    if table == "curve":
-        quantiles = {f"q{q:g}": row for q, row in zip(QUANTILES, result.quantiles, strict=True)}
-        return {"mean": result.mean, "standard_error": result.standard_error} | quantiles
-    if table == "final":
-        return {"regret": result.final}
-    if table == "plays":
-        return {"plays": result.plays}
-    if table == "ratios" and result.ratios is not None:
-        return {name: array.ravel() for name, array in result.ratios.items()}
-    if table == "regret" and result.regret is not None:
-        return {"regret": result.regret.ravel()}
-    raise ValueError(f"this result does not contain the values of the table '{table}'")
-
-
-def policies_of(results: Results, table: str) -> list[str]:
-    always = table not in ("regret", "ratios")
-    kept = results.policies.items()
-    if table in TRAJECTORY_TABLES:
-        recorded = ((name, result.trajectories) for name, result in kept)
-        return [name for name, seen in recorded if seen is not None and table in seen.recorded]
-    return [name for name, result in kept if always or getattr(result, table) is not None]
+    return pa.table(keys | columns).cast(arrow_schema(table))
 
 
 def graph_table(feedback: Feedback) -> pa.Table | None:
@@ -230,11 +165,6 @@ def graph_table(feedback: Feedback) -> pa.Table | None:
     return pa.table(columns, arrow_schema("graph"))
 
 
-def edges_of(results: Results) -> pa.Table | None:
-    """Return the edges of the fixed graph of results; None if there is no edge table."""
-    return None if results.graph is None else graph_table(results.graph.feedback)
-
-
 def full_table(results: Results, table: str) -> pa.Table:
     import pyarrow as pa
 
@@ -242,28 +172,31 @@ def full_table(results: Results, table: str) -> pa.Table:
     if table == "graph":
         if results.graph is None:
             raise InputError("these results have no fixed graph, and therefore no table 'graph'")
-        edges = edges_of(results)
+        edges = graph_table(results.graph.feedback)
         if edges is None:
             raise InputError(
                 "the graph of these results has one probability for all other arms and no "
                 "table of edges: use results.graph.feedback.r"
             )
         return edges
-    names, axes = policies_of(results, table), Axes.of(results)
-    if not names and table == "ratios":
-        if any(result.ratio_sums is not None for result in results.policies.values()):
-            raise InputError(f"the ratios of the trials are not here: {NO_CURVES}")
-        raise InputError(
-            "these results have no information ratios: simulate with ratios='bound' or 'joint'"
-        )
-    if not names and table in TRAJECTORY_TABLES:
-        raise not_recorded(table, results.settings)
-    if not names:
-        raise InputError(
-            "these results have no table 'regret'; use 'final' (final regret of each trial) or "
-            f"'curve' (quantiles of each round): {NO_CURVES}"
-        )
-    return pa.concat_tables([part(axes, table, name, results[name]) for name in names])
+    found = results.policies
+    if table in TRAJECTORY_TABLES:
+        found = {
+            n: r for n, r in found.items() if r.trajectories and table in r.trajectories.recorded
+        }
+        if not found:
+            raise not_recorded(table, results.settings)
+    if table in ("regret", "ratios"):
+        summed = any(result.ratio_sums is not None for result in found.values())
+        found = {n: r for n, r in found.items() if getattr(r, table) is not None}
+        if not found and table == "ratios" and not summed:
+            raise InputError(
+                "these results have no information ratios: simulate with ratios='bound' or 'joint'"
+            )
+        if not found:
+            raise InputError(f"no table '{table}': {NO_CURVES}; or use 'curve' or 'final'")
+    axes = Axes(results.arms, results.rounds, results.runs)
+    return pa.concat_tables([part(axes, table, name, found[name]) for name in found])
 
 
 def not_recorded(table: str, settings: Mapping[str, Any]) -> InputError:
@@ -396,22 +329,20 @@ def trajectory_rows(
     trajectories: Trajectories,
 ) -> Iterator[pa.Table]:
     """Yield a table of the trajectories of consecutive trials in parts of about ``ROWS`` rows."""
-    trials, step = trajectories.trials, trajectories.trials
-    if trials and (rows := _rows_of(table, trajectories)) > ROWS:
-        step = max(1, ROWS * trials // rows)
-    for start in range(0, trials, max(1, step)):
+    seen = trajectories.observations
+    recorded = {
+        "actions": trajectories.action,
+        "observations": None if seen is None else seen.arm,
+        "eligible": trajectories.eligible,
+    }[table]
+    assert recorded is not None
+    trials = trajectories.trials
+    step = max(1, ROWS * trials // max(1, recorded.size))
+    for start in range(0, trials, step):
         count = min(step, trials - start)
         run = {"seed": seed, "first_trial": first + start, "trials": count}
         axes = Axes(arms, np.empty(0, np.int64), [run])
         yield trajectory_part(axes, table, policy, trajectories.rows(slice(start, start + count)))
-
-
-def _rows_of(table: str, trajectories: Trajectories) -> int:
-    if table == "actions":
-        return 0 if trajectories.action is None else trajectories.action.size
-    if table == "eligible":
-        return 0 if trajectories.eligible is None else int(trajectories.eligible.sum())
-    return 0 if trajectories.observations is None else len(trajectories.observations.arm)
 
 
 def check_trials(trials: int | Iterable[int] | None) -> list[int] | None:

@@ -35,12 +35,10 @@ from graphbandits._files import versions, write_bytes
 from graphbandits.errors import (
     GraphBanditsError,
     InputError,
-    PolicyError,
     SourceError,
-    check_integer,
 )
 from graphbandits.plugins import file_of
-from graphbandits.policies import Policy, as_policy
+from graphbandits.policies import as_policy
 from graphbandits.policies.base import with_inner
 from graphbandits.rng import Keys
 from graphbandits.simulation.identity import (
@@ -205,7 +203,6 @@ class WorkerRuntime:
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Outcome | None:
         """Run a task and return its shard or its error; None if the plan is not in the cache."""
-        policy: Policy | None = None
         try:
             check_facts(request["facts"], environment() | {"machine": versions()["machine"]})
             # classes are looked up by name: no other thread may replace the plug-ins now
@@ -226,10 +223,6 @@ class WorkerRuntime:
             task = Task(plan, request["policy"], request["first"], request["trials"])
             return run_task(task, advance)
         except BaseException as error:  # a policy may raise anything
-            if policy is not None and not isinstance(error, Exception | SystemExit):
-                # workers ignore Ctrl-C: the policy raised the exception
-                reason = plugins.locate_error(error, plugins.source_file(type(policy)))
-                error = PolicyError(f"policy '{request['policy']}' failed: {reason}")
             known = as_package_error(error)
             kind = next(kind for kind in type(known).__mro__ if kind.__module__ == errors.__name__)
             failure: GraphBanditsError = kind(str(known))  # a class that the receiver can import
@@ -313,9 +306,8 @@ class ThreadExecutor:
     """
 
     def __init__(self, workers: int, monitor: MonitorFactory | None = None) -> None:
-        self.workers = check_integer(workers, "workers")
+        self.workers = self._threads = workers
         self._monitor = monitor
-        self._threads = self.workers
         self._stop = Event()
         self._lock = Lock()
         self._running: Outcomes | None = None
@@ -750,7 +742,7 @@ def executor_for(
     cluster: str | None,
     parallel: str,
     plans: Collection[Plan],
-    decisions: int | None = None,
+    decisions: int,
     monitor: MonitorFactory | None = None,
 ) -> ThreadExecutor:
     if parallel not in ("auto", "threads", "processes"):
@@ -774,15 +766,8 @@ def executor_for(
                 raise InputError(f"{reason}; {otherwise}")
         return ProcessExecutor(workers) if cluster is None else DaskExecutor(cluster)
     if parallel == "auto" and workers > 1:
-        if decisions is None:
-            decisions = sum(plan.decisions for plan in plans)
-        pieces = [
-            one
-            for plan in plans
-            for policy in plan.policies.values()
-            for one in (*with_inner(policy), *plan.models)
-        ]
-        from_files = any(map(file_of, pieces))
+        pieces = [[*with_inner(p), *plan.models] for plan in plans for p in plan.policies.values()]
+        from_files = any(file_of(one) for listed in pieces for one in listed)
         if (from_files or decisions >= LARGE) and not any(map(unserializable_reason, plans)):
             return ProcessExecutor(workers)
     return ThreadExecutor(workers)

@@ -471,7 +471,7 @@ class StudyRecord(_RecordModel):
                     point=dict(plan.point),
                     problem=plan.problem,
                     policies={name: series_of(plan, name).name for name in plan.policies},
-                    lines=dict(plan.lines),
+                    lines={name: plan.lines.get(name, name) for name in plan.policies},
                     rounds=list(plan.recording.rounds),
                     settings=plan.settings(),
                 )

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
 from threading import Event, Lock
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from graphbandits._types import Floats, Ints, State
+from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.graphs import Feedback, UniformFeedback
 from graphbandits.graphs.edges import edges_text
@@ -28,7 +28,7 @@ from graphbandits.posteriors.base import has_variance, strictest
 from graphbandits.registry import name_of
 from graphbandits.rng import Keys
 from graphbandits.rules.gains import check_joint, information_ratio, joint_gain
-from graphbandits.simulation.loop import run_block
+from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.progress import Advance
 from graphbandits.theory.bounds import entropy_of, ratio_limit, reward_scale, why_no_bounds
@@ -305,7 +305,7 @@ def _kind(graph: Feedback) -> str:
 
 
 @dataclass(eq=False)
-class Auditor:
+class Auditor(RunMonitor):
     """Run monitor that updates a posterior with all observations and checks every decision."""
 
     name: str
@@ -349,9 +349,6 @@ class Auditor:
             if self._applies(tally.statement, graph):
                 self._check(tally, decision, checked, t, graph)
         self._add(t - 1, decision, checked)
-
-    def played(self, t: int, action: Ints) -> None:
-        """Do nothing: the statements are about the distribution of the actions."""
 
     def observed(self, t: int, seen: Observations) -> None:
         self._state = self.posterior.update(self._state, seen)
@@ -475,6 +472,10 @@ class Curve:
         return found
 
 
+#: Values of a curve that the summary has for the last round.
+LAST_VALUES = ("mean", "standard_error", "general", "bound")
+
+
 def _error(variance: Floats, trials: int) -> Floats:
     if trials == 1:
         return np.full_like(variance, np.nan)
@@ -533,15 +534,8 @@ class Audit:
             "rounds": asdict(self.rounds) | {"share": self.rounds.share},
             "statements": [tally.to_dict() for tally in self.tallies],
             "means": [
-                {
-                    "policy": curve.policy,
-                    "mean": float(curve.mean[-1]),
-                    "standard_error": float(curve.standard_error[-1]),
-                    "general": float(curve.general[-1]),
-                    "theorem": curve.theorem,
-                    "bound": float(curve.bound[-1]),
-                    "broken": curve.broken,
-                }
+                {name: float(getattr(curve, name)[-1]) for name in LAST_VALUES}
+                | {"policy": curve.policy, "theorem": curve.theorem, "broken": curve.broken}
                 for curve in self.curves
             ],
         } | ({"skipped": dict(self.skipped)} if self.skipped else {})
@@ -604,8 +598,7 @@ def audit(
         raise InputError(
             "an audit needs arms whose means are drawn from the prior: do not fix the means"
         )
-    prior = getattr(plan, "posterior", None)
-    if reason := why_no_bounds(plan.world, prior, plan.eligible, plan.answers):
+    if reason := why_no_bounds(plan.world, plan.posterior, plan.eligible, plan.answers):
         raise InputError(f"no audit: {reason}")
     chosen, why = _choose_gain(plan, gain)
     # policies use the same strict statistics: ratios of small numbers need this accuracy
@@ -660,16 +653,12 @@ def _with_prior(plan: Plan, prior: Posterior) -> Plan:
     world: Any = plan.world
     if prior is world.prior:
         return plan
-    names = {f.name for f in fields(world)} if is_dataclass(world) else set()
-    if "prior" not in names:
+    if "prior" not in getattr(world, "__dataclass_fields__", ()):
         raise InputError(
             f"an audit needs a world with the parameter 'prior', to increase its accuracy; "
             f"{type(world).__name__} has none"
         )
-    changes: dict[str, Any] = {"world": replace(world, prior=prior)}
-    if "posterior" in {f.name for f in fields(plan)}:
-        changes["posterior"] = prior
-    return replace(plan, **changes)
+    return replace(plan, world=replace(world, prior=prior), posterior=prior)
 
 
 def _choose_gain(plan: Plan, requested: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError, check_integer, check_probability, short_repr
+from graphbandits.errors import InputError, check_integer, check_positive, check_probability
 from graphbandits.graphs import (
     DenseFeedback,
     Feedback,
@@ -260,17 +260,16 @@ def general_bound(
     array([0.897, 1.269])
     """
     at = check_rounds(rounds)
-    given = sums.mean if isinstance(sums, Moments) else sums
-    ratios = _by_round(given, "sums of information ratios", 0.0)
-    if ratios.shape[1] != len(at):
+    if not isinstance(sums, Moments):
+        sums = Moments.of(_by_round(sums, "sums of information ratios", 0.0))
+    if len(sums.mean) != len(at):
         raise InputError(
             f"sums must have one sum of information ratios per round: expected {len(at)}, got "
-            f"{ratios.shape[1]}"
+            f"{len(sums.mean)}"
         )
-    found = sums if isinstance(sums, Moments) else Moments.of(ratios)
     # one trial has no standard error
-    error = None if np.isnan(found.standard_error).all() else found.standard_error
-    general = bound("Lemma 1", at, found.mean, entropy, error, policies=policies)
+    error = None if np.isnan(sums.standard_error).all() else sums.standard_error
+    general = bound("Lemma 1", at, sums.mean, entropy, error, policies=policies)
     return replace(general, formula="sqrt(H sum_t E[Psi_t])")
 
 
@@ -536,13 +535,7 @@ def sub_gaussian(posterior: Posterior) -> float | None:
     found: Any = getattr(posterior, "sub_gaussian", None)
     if found is None:
         return None
-    number = isinstance(found, int | float) and not isinstance(found, bool)
-    if not number or not 0.0 < found < math.inf:
-        raise InputError(
-            f"{type(posterior).__name__}: sub_gaussian must be a finite number above 0, not "
-            f"{short_repr(found)}"
-        )
-    return float(found)
+    return check_positive(found, f"{type(posterior).__name__}: sub_gaussian")
 
 
 def why_unsupported(posterior: Posterior) -> str:
@@ -566,11 +559,7 @@ def reward_scale(posterior: Posterior) -> float:
     if reason := why_unsupported(posterior):
         raise InputError(f"no regret bounds: {reason}")
     rewards = reward_support(posterior)
-    if rewards.bounded:
-        return rewards.high - rewards.low
-    sigma = sub_gaussian(posterior)
-    assert sigma is not None  # by why_unsupported
-    return 2.0 * sigma
+    return rewards.high - rewards.low if rewards.bounded else 2.0 * (sub_gaussian(posterior) or 0.0)
 
 
 def scale_note(posterior: Posterior) -> str:
@@ -578,37 +567,21 @@ def scale_note(posterior: Posterior) -> str:
     scale, rewards = reward_scale(posterior), reward_support(posterior)
     if scale == 1.0:
         return ""
+    why = f"sub-Gaussian with the constant sigma = {scale / 2.0:g}, and 2 sigma is the factor"
     if rewards.bounded:
-        return (
-            f"Rewards are from {rewards.low:g} to {rewards.high:g}: the bound for rewards in "
-            f"[0, 1] is multiplied by {scale:g}."
-        )
-    return (
-        f"Rewards are sub-Gaussian with the constant sigma = {scale / 2.0:g}: the bound for "
-        f"rewards in [0, 1] is multiplied by 2 sigma = {scale:g}."
-    )
+        why = f"from {rewards.low:g} to {rewards.high:g}"
+    return f"The bound for rewards in [0, 1] is multiplied by {scale:g}: rewards are {why}."
 
 
 def same_model(one: Posterior, other: Posterior) -> bool:
     """Return whether two posteriors are equal, apart from their accuracy."""
-    if one is other:
-        return True
     if type(one) is not type(other):
         return False
     mine, its = (
-        {name: value for name, value in _parameters(model).items() if name != "accuracy"}
+        (parameters_given(model) if is_dataclass(model) else vars(model)) | {"accuracy": None}
         for model in (one, other)
     )
-    return mine.keys() == its.keys() and all(_equal(mine[name], its[name]) for name in mine)
-
-
-def _parameters(model: object) -> dict[str, Any]:
-    return parameters_given(model) if is_dataclass(model) else vars(model)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    found = one == other
-    return bool(found.all()) if hasattr(found, "all") else bool(found)
+    return mine.keys() == its.keys() and all(np.array_equal(mine[n], its[n]) for n in mine)
 
 
 #: Reason why there are no bounds for fixed means.
@@ -733,7 +706,7 @@ def bounds_of(plan: Plan, results: Results | None = None) -> tuple[Bound, ...]:
     >>> [(bound.name, round(bound.final, 2)) for bound in bounds_of(plan)]
     [('Corollary 2', 44.85)]
     """
-    if why_no_bounds(plan.world, getattr(plan, "posterior", None), plan.eligible, plan.answers):
+    if why_no_bounds(plan.world, plan.posterior, plan.eligible, plan.answers):
         return ()
     keys = Keys(plan.seed, plan.first_trial, plan.trials)
     rounds, prior = plan.recording.record, plan.world.prior
@@ -865,20 +838,20 @@ def judge_bounds(
                 f"the bound '{one.name}' is for {one.rounds[-1]} rounds, but the results have "
                 f"{results.rounds[-1]} rounds"
             )
+        half = t_quantile(confidence, results.trials) * one.final_error
         for name in filter(one.is_for, results.policies):
             low, high = results.interval(name, confidence)
+            verdict = "unknown" if math.isnan(low) else "no clear difference"
+            if low > one.final + half:
+                verdict = "above"
+            elif high <= one.final - half:
+                verdict = "below"
             mean = float(results[name].mean[-1])
-            verdict = "unknown"
-            if not math.isnan(low):
-                half = t_quantile(confidence, results.trials) * one.final_error
-                above = "above" if low > one.final + half else "no clear difference"
-                verdict = "below" if high <= one.final - half else above
             found.append(BoundVerdict(one, name, mean, low, high, verdict))
     return found
 
 
 def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, Any]]:
-    judged = judge_bounds(bounds, results)
     return [
         {
             "name": bound.name,
@@ -893,8 +866,7 @@ def bounds_summary(bounds: Sequence[Bound], results: Results) -> list[dict[str, 
                     "interval": [one.low, one.high],
                     "mean_is": one.verdict,
                 }
-                for one in judged
-                if one.bound is bound
+                for one in judge_bounds([bound], results)
             },
         }
         for bound in bounds

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from graphbandits.errors import InputError, short_repr
-from graphbandits.posteriors import Posterior
+from graphbandits.posteriors import BetaBernoulli, Posterior
 from graphbandits.posteriors.beta_bernoulli import beta_pair
 from graphbandits.registry import build, class_of, name_of, parameters_of, parse
 from graphbandits.worlds.base import Changing, PriorWorld, World, outcome_uniforms
@@ -40,7 +40,7 @@ __all__ = [
 
 #: Members without which nothing works; the contract checks test all others.
 POSTERIOR_PARTS = ("arms", "init", "beliefs")
-WORLD_PARTS = ("prior", "arms", "means", "outcomes")
+WORLD_PARTS = ("prior", "arms", "outcomes", "means")
 #: Parameters of worlds and posteriors that are not parameters of the prior of an arm.
 NOT_PRIOR = ("fixed", "changes", "accuracy", "discount", "half_life")
 
@@ -89,18 +89,23 @@ def as_world(
 
 def check_world(given: object, arms: int | None = None) -> World:
     """Return a world, checked, also for its number of arms if that is given."""
-    missing = [part for part in WORLD_PARTS if not hasattr(given, part)]
-    if isinstance(given, type) or missing == list(WORLD_PARTS):
-        raise InputError(
-            "a world must be a text such as 'bernoulli' or an object such as Bernoulli(...), not "
-            f"{short_repr(given)}"
-        )
-    if missing:
-        raise InputError(f"world '{name_of(given)}' lacks {', '.join(missing)}")
-    world = cast(World, given)
+    world: World = _check_parts(given, "world", WORLD_PARTS, Bernoulli)
     if arms is not None and world.arms != arms:
         raise InputError(f"the world has {world.arms} arms, but {arms} were given")
     return world
+
+
+def _check_parts(given: Any, what: str, parts: Sequence[str], example: type) -> Any:
+    """Return an object that has the parts of a world or posterior; raise InputError otherwise."""
+    missing = [part for part in parts if not hasattr(given, part)]
+    if isinstance(given, type) or parts[-1] in missing:
+        raise InputError(
+            f"a {what} must be a text such as '{name_of(example)}' or an object such as "
+            f"{example.__name__}(...), not {short_repr(given)}"
+        )
+    if missing:
+        raise InputError(f"{what} '{name_of(given)}' lacks {', '.join(missing)}")
+    return given
 
 
 def as_posterior(given: str | Posterior | None, arms: int, prior: object = None) -> Posterior:
@@ -134,15 +139,7 @@ def as_posterior(given: str | Posterior | None, arms: int, prior: object = None)
         given = build("posterior", text, arms, **more)
     elif prior is not None:
         raise InputError("prior has parameters of a posterior given as text")
-    missing = [part for part in POSTERIOR_PARTS if not hasattr(given, part)]
-    if isinstance(given, type) or "beliefs" in missing:
-        raise InputError(
-            "a posterior must be a text such as 'beta-bernoulli' or an object such as "
-            f"BetaBernoulli(...), not {short_repr(given)}"
-        )
-    if missing:
-        raise InputError(f"posterior '{name_of(given)}' lacks {', '.join(missing)}")
-    posterior = cast(Posterior, given)
+    posterior: Posterior = _check_parts(given, "posterior", POSTERIOR_PARTS, BetaBernoulli)
     if posterior.arms != arms:
         raise InputError(f"the prior has {posterior.arms} arms, but the graph has {arms}")
     return posterior

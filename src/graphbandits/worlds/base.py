@@ -96,26 +96,7 @@ class PriorWorld:
     fixed: Floats | None = None
 
     def __post_init__(self) -> None:
-        if self.fixed is None:
-            return
-        try:
-            means = np.array(self.fixed, np.float64)
-        except (TypeError, ValueError):
-            means = np.empty(0)
-        low, high = self.prior.support
-        inside = np.isfinite(means) & (means >= low) & (means <= high)
-        if means.shape != (self.arms,) or not inside.all():
-            number = (
-                f"number in [{low:g}, {high:g}]"
-                if np.isfinite([low, high]).all()
-                else ("finite number" if low == -np.inf else f"finite number of at least {low:g}")
-            )
-            raise InputError(
-                f"fixed means must be one {number} for each of the {self.arms} arms; "
-                f"got {short_repr(self.fixed)}"
-            )
-        means.setflags(write=False)
-        object.__setattr__(self, "fixed", means)
+        object.__setattr__(self, "fixed", fixed_means(self.fixed, self.prior))
 
     @property
     def arms(self) -> int:
@@ -131,6 +112,27 @@ class PriorWorld:
             return np.tile(self.fixed, (keys.trials, 1))
         drawn: Floats = self.prior.sample(self.prior.init(keys.trials), Stream(keys, 0, "theta"))
         return drawn
+
+
+def fixed_means(given: object, prior: Posterior, periods: int = 1) -> Floats | None:
+    """Return fixed means, one per arm or one row per period, checked; None if not given."""
+    if given is None:
+        return None
+    try:
+        means = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        means = np.empty(0)
+    low, high = prior.support
+    inside = np.isfinite(means) & (means >= low) & (means <= high)
+    shapes = [(prior.arms,), *([(periods, prior.arms)] if periods > 1 else [])]
+    if means.shape not in shapes or not inside.all():
+        rows = f", or a list of them for each of the {periods} periods" if periods > 1 else ""
+        raise InputError(
+            f"fixed means must be one finite number in [{low:g}, {high:g}] for each of the "
+            f"{prior.arms} arms{rows}; got {short_repr(given)}"
+        )
+    means.setflags(write=False)
+    return means
 
 
 def outcome_uniforms(

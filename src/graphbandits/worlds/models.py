@@ -24,7 +24,7 @@ from graphbandits.posteriors.base import BINARY, Support
 from graphbandits.posteriors.beta_bernoulli import beta_quantile
 from graphbandits.registry import register
 from graphbandits.rng import Keys, Stream
-from graphbandits.worlds.base import PriorWorld, outcome_uniforms
+from graphbandits.worlds.base import PriorWorld, fixed_means, outcome_uniforms
 
 
 @register("world", "bernoulli")
@@ -124,21 +124,7 @@ class BernoulliSwitch:
                 f"changes must be different rounds in increasing order, not {short_repr(given)}"
             )
         object.__setattr__(self, "changes", changes)
-        if self.fixed is None:
-            return
-        try:
-            means = np.array(self.fixed, np.float64)
-        except (TypeError, ValueError):
-            means = np.empty(0)
-        shapes = ((self.arms,), (len(changes) + 1, self.arms))
-        if means.shape not in shapes or not ((means >= 0.0) & (means <= 1.0)).all():
-            raise InputError(
-                f"fixed means must be one number in [0, 1] for each of the {self.arms} arms, or a "
-                f"list of them for each of the {len(changes) + 1} periods; got "
-                f"{short_repr(self.fixed)}"
-            )
-        means.setflags(write=False)
-        object.__setattr__(self, "fixed", means)
+        object.__setattr__(self, "fixed", fixed_means(self.fixed, self.prior, len(changes) + 1))
 
     @classmethod
     def of(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers import TESTS
+from helpers.cases import each
 from helpers.executor_tasks import (
     alone,
     bits,
@@ -41,7 +42,7 @@ from graphbandits.simulation.workers import (
     task_request,
 )
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("folder")]
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture(params=["threads", "processes", "cluster"])
@@ -71,17 +72,6 @@ def test_all_executors_give_identical_bits(executor: Any) -> None:
     assert computed(executor, tasks, report) == expected
     assert reported == {name_of(task): task.decisions for task in tasks}
     assert len(set(expected.values())) == len(expected)
-
-
-def test_one_worker_gives_the_same_bits() -> None:
-    tasks = tasks_of(plans())[::3]
-    before = children()
-    with ProcessExecutor(1) as executor:
-        assert executor.workers == 1
-        found = computed(executor, tasks)
-        assert len(children() - before) == 1
-    assert found == alone(tasks)
-    assert children() == before
 
 
 def test_plug_ins_are_sent_as_source(folder: Path, tmp_path: Path) -> None:
@@ -171,16 +161,19 @@ class UnforeseenError(Exception):
 
 
 def test_exception_of_the_progress_callback_is_not_an_error_of_the_task(executor: Any) -> None:
-    def report(task: Task, decisions: int) -> None:
-        raise UnforeseenError
+    """Also Ctrl-C."""
+    for error in (UnforeseenError, KeyboardInterrupt):
 
-    for how in (executor, ThreadExecutor(1)):
-        with pytest.raises(UnforeseenError):
-            list(how.run(faulty_tasks("none"), report))
+        def report(task: Task, decisions: int, error: type[BaseException] = error) -> None:
+            raise error
+
+        for how in (executor, ThreadExecutor(1)):
+            with pytest.raises(error):
+                list(how.run(faulty_tasks("none"), report))
 
 
-@pytest.mark.parametrize("make", [ThreadExecutor, ProcessExecutor])
-@pytest.mark.parametrize("count", [1, 2])
+@each("make", [ThreadExecutor, ProcessExecutor])
+@each("count", [1, 2])
 def test_progress_is_reported_while_a_task_runs(make: Any, count: int) -> None:
     """A task that would take minutes or, in a process, years; ended by Ctrl-C."""
     horizon = 10**9 if make is ProcessExecutor else 10**6
@@ -197,15 +190,6 @@ def test_progress_is_reported_while_a_task_runs(make: Any, count: int) -> None:
         list(executor.run([Task(plan, "ts-n", 0, 2)], report))
     assert all(0 < decisions < 10**8 for decisions in reports)
     assert children() == before
-
-
-def test_ctrl_c_passes_through(executor: Any) -> None:
-    def report(task: Task, decisions: int) -> None:
-        raise KeyboardInterrupt
-
-    for how in (executor, ThreadExecutor(1)):
-        with pytest.raises(KeyboardInterrupt):
-            list(how.run(faulty_tasks("none"), report))
 
 
 def test_tasks_are_taken_when_workers_are_nearly_free(executor: Any) -> None:
@@ -234,7 +218,7 @@ def test_no_more_processes_than_tasks() -> None:
     assert children() == before
 
 
-@pytest.mark.parametrize("how", ["generator", "context"])
+@each("how", ["generator", "context"])
 def test_closing_early_ends_running_tasks(how: str, folder: Path) -> None:
     """With tasks that would take years."""
     before = children()
@@ -294,10 +278,8 @@ def test_workers_end_when_their_parent_is_killed(folder: Path, tmp_path: Path) -
 
 def test_executor_for_chooses_the_executor() -> None:
     plan = plans()[0]
-    assert isinstance(executor_for(2, "tcp://host:8786", "auto", [plan]), DaskExecutor)
-    assert isinstance(executor_for(1, None, "processes", [plan]), ProcessExecutor)
-    assert executor_for(3, None, "threads", [plan]).workers == 3
+    assert isinstance(executor_for(2, "tcp://host:8786", "auto", [plan], 1), DaskExecutor)
+    assert isinstance(executor_for(1, None, "processes", [plan], 1), ProcessExecutor)
+    assert executor_for(3, None, "threads", [plan], 1).workers == 3
     with pytest.raises(InputError, match="parallel must be 'auto', 'threads' or 'processes'"):
-        executor_for(2, None, "no", [plan])
-    with pytest.raises(InputError, match="workers must be"):
-        executor_for(0, None, "auto", [plan])
+        executor_for(2, None, "no", [plan], 1)

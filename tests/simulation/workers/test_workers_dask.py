@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from helpers.cases import each
 from helpers.executor_tasks import (
     bits,
     command,
@@ -30,7 +31,7 @@ from graphbandits.simulation import workers
 from graphbandits.simulation.plan import Task
 from graphbandits.simulation.workers import DaskExecutor, task_request
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("folder")]
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_task_of_a_killed_dask_worker_moves_to_another(folder: Path, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_cluster_without_workers_is_reported(monkeypatch: pytest.MonkeyPatch) ->
         list(executor.run(tasks_of(plans()[:1])))
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "difference"),
     [
         ({"versions": {"numpy": "1.0", "scipy": "2.0"}}, "numpy is .* and not 1.0, scipy is"),
@@ -154,9 +155,7 @@ def test_missing_dask_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
         DaskExecutor("tcp://host:8786")
 
 
-@pytest.mark.parametrize(
-    "address", ["", "local", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"]
-)
+@each("address", ["", "local", "here", "127.0.0.1:8786", "tcp://host", "tcp://a b:1"])
 def test_invalid_addresses_are_refused(address: str) -> None:
     with pytest.raises(InputError, match="cluster must be the address of a dask scheduler"):
         DaskExecutor(address)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from helpers import SRC
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.executor_tasks import GRAPH
 from helpers.valid_policies import UCB, temporarily_registered
 
@@ -27,8 +28,6 @@ from graphbandits.policies import as_policy
 from graphbandits.registry import build
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.workers import ProcessExecutor, ThreadExecutor, executor_for
-
-pytestmark = pytest.mark.process
 
 UCB_FILE = '''
 import os
@@ -59,10 +58,6 @@ class MyUCB:
             os.write(1, b"thinking")
         if self.fault == "ask":
             input("what shall I play? ")
-        if self.fault == "raise" and view.t == 3:
-            raise RuntimeError("no idea")
-        if self.fault == "exit" and view.t == 3 and view.keys.first_trial == 4:
-            os._exit(7)
         n = np.maximum(state["n"], 1)
         score = state["s"] / n + self.width * np.sqrt(np.log(view.t) / n)
         score = np.where(state["n"] > 0, view.graph.gain(score), 1e6)
@@ -204,33 +199,12 @@ def test_output_of_a_policy_does_not_disturb_workers(ucb: str, capfd) -> None:
     assert "thinking" in err
 
 
-def test_policy_that_raises_in_a_worker_is_reported(ucb: str) -> None:
-    message = r"policy 'my-ucb' failed in round 3, in propose: .*my_ucb\.py, line \d+: RuntimeError"
-    with pytest.raises(PolicyError, match=message):
-        simulate(f"{ucb}(fault=raise)", **SMALL, workers=2, parallel="processes", block=4)
-
-
 def test_policy_that_reads_standard_input_gets_end_of_file(ucb: str) -> None:
     with refuses(PolicyError, match="policy 'my-ucb' failed in round 1, in propose"):
         simulate(f"{ucb}(fault=ask)", **SMALL, workers=2, parallel="processes", block=4)
 
 
-def test_dead_worker_is_reported(ucb: str) -> None:
-    message = (
-        r"3 worker processes in a row ended while they ran "
-        r"'my-ucb\(fault=exit\)', trials 4 to 7 \(exit code 7\)"
-    )
-    with pytest.raises(InputError, match=message):
-        simulate(f"{ucb}(fault=exit)", **SMALL, workers=2, parallel="processes", block=4)
-
-
-def test_workers_do_not_need_the_plug_in_file(ucb: str, tmp_path: Path) -> None:
-    (tmp_path / "my_ucb.py").unlink()
-    there = simulate(ucb, **SMALL, workers=2, parallel="processes", block=4)
-    same(there, simulate(ucb, **SMALL))
-
-
-@pytest.mark.parametrize("way", ["file", "command", "input"])
+@each("way", ["file", "input"])
 def test_a_script_without_a_main_guard_works(way: str, tmp_path: Path) -> None:
     """Also with other modules in the working directory."""
     (tmp_path / "my_ucb.py").write_text(UCB_FILE)
@@ -302,13 +276,13 @@ def test_objects_that_cannot_be_sent_are_refused_or_run_in_threads(ucb: str) -> 
             simulate(**given, **SMALL, workers=2, parallel="processes")
         same(simulate(**given, **SMALL), simulate(**given, **SMALL, workers=2, block=3))
         plan = Plan.of(**given, horizon=3, trials=2)
-        assert isinstance(executor_for(2, None, "auto", [plan]), ThreadExecutor)
+        assert isinstance(executor_for(2, None, "auto", [plan], plan.decisions), ThreadExecutor)
 
 
 def test_auto_uses_processes_for_plug_ins_and_large_work(ucb: str) -> None:
     def chosen(*policies: str, workers: int = 2, horizon: int = 3) -> type:
         plan = Plan.of(policies, horizon=horizon, trials=2)
-        return type(executor_for(workers, None, "auto", [plan]))
+        return type(executor_for(workers, None, "auto", [plan], plan.decisions))
 
     assert chosen("ts-n", ucb) is ProcessExecutor
     assert chosen("ts-n", "ids-n") is ThreadExecutor

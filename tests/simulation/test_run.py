@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.bad_input import label, refused
+from helpers.bad_input import refused
+from helpers.cases import each
 
 from graphbandits import Bernoulli, BetaBernoulli, simulate
 from graphbandits.errors import InputError
@@ -14,7 +15,7 @@ from graphbandits.simulation.plan import Plan, Task
 from graphbandits.simulation.run import WorkerOptions, shard_size
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         *(
@@ -45,15 +46,14 @@ from graphbandits.simulation.run import WorkerOptions, shard_size
         ({"world": Bernoulli(BetaBernoulli.of(4)), "arms": 5}, ["5", "4"]),
         ({"world": "bernouli"}, ["unknown world", "'bernoulli'"]),
     ],
-    ids=label,
 )
 def test_invalid_simulation_arguments_are_refused(change: dict[str, Any], words: list[str]) -> None:
     given = {"policies": "ts-n", "graph": "paper", "horizon": 3, "trials": 2}
     refused(lambda: simulate(**(given | change)), *words)
 
 
-@pytest.mark.parametrize("policy", ["ts-n", "ts-n-sampled", "ids-n"])
-@pytest.mark.parametrize("graph", ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"])
+@each("policy", ["ts-n", "ts-n-sampled", "ids-n"])
+@each("graph", ["revealed-er(p=0.4, directed=true)", "random(r=uniform)"])
 def test_later_trials_equal_those_of_a_whole_run(policy: str, graph: str) -> None:
     given: dict[str, Any] = {"graph": graph, "arms": 4, "horizon": 40, "seed": 9}
     whole = simulate(policy, trials=20, **given)[policy]
@@ -70,9 +70,8 @@ def test_invalid_first_trials_are_refused() -> None:
         simulate("ts-n", horizon=2, trials=2, first_trial=2**32 - 1)
 
 
-@pytest.mark.parametrize(
-    ("graph", "arms", "size"),
-    [("empty", 50, 250), ("complete", 50, 80), ("random(r=0.5)", 99, 80)],
+@each(
+    ("graph", "arms", "size"), [("empty", 50, 250), ("complete", 50, 80), ("random(r=0.5)", 99, 80)]
 )
 def test_shards_have_fewer_trials_if_many_observations_are_recorded(
     graph: str, arms: int, size: int

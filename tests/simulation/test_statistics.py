@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -40,9 +41,17 @@ def all_pairs(columns: Floats) -> Floats:
     return np.stack([columns[:, i] - columns[:, j] for i, j in pairs], axis=1)
 
 
-@pytest.mark.parametrize("policies", [3, 5, 12])
-@pytest.mark.parametrize("trials", [30, 2000])
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@each(
+    ("policies", "trials", "confidence"),
+    [
+        (3, 30, 0.9),
+        (3, 2000, 0.99),
+        (5, 30, 0.95),
+        (5, 2000, 0.9),
+        (12, 30, 0.99),
+        (12, 2000, 0.95),
+    ],
+)
 def test_all_pairs_of_independent_policies_match_tukey(
     policies: int, trials: int, confidence: float
 ) -> None:
@@ -51,7 +60,7 @@ def test_all_pairs_of_independent_policies_match_tukey(
     assert found == pytest.approx(tukey, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     ("treatments", "freedom", "table"),
     [(2, 10, 2.57), (3, 10, 2.76), (3, 20, 2.54), (3, 60, 2.41), (3, 10**5, 2.35)],
 )
@@ -64,8 +73,8 @@ def test_comparisons_with_one_control_match_dunnett(
     assert found == pytest.approx(table, abs=0.01)
 
 
-@pytest.mark.parametrize("treatments", [2, 9])
-@pytest.mark.parametrize("freedom", [12, 60])
+@each("treatments", [2, 9])
+@each("freedom", [12, 60])
 def test_comparisons_with_one_control_match_quadrature(treatments: int, freedom: int) -> None:
     """P(|Z_i - Z_0| <= sqrt 2 c s for all i): a product given Z_0 and s ~ chi / sqrt freedom."""
     policies = sample(np.eye(treatments + 1), freedom + 1)
@@ -79,7 +88,6 @@ def test_comparisons_with_one_control_match_quadrature(treatments: int, freedom:
     assert np.trapezoid(given_scale * density, scale) == pytest.approx(0.95, abs=1e-3)
 
 
-@pytest.mark.statistical
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -163,7 +171,6 @@ def test_family_of_comparisons_is_the_requested_one() -> None:
         only.differences(confidence=95, simultaneous=True)
 
 
-@pytest.mark.statistical
 def test_simultaneous_intervals_have_their_coverage(monkeypatch: Any) -> None:
     """600 experiments of 60 trials of 4 dependent policies; singly the pairs would hold 72%."""
     monkeypatch.setattr(statistics, "DIRECTIONS", 2**9)
