@@ -145,7 +145,7 @@ def test_policy_that_changes_the_form_of_its_state_is_refused(tmp_path: Path) ->
 
     agent = Agent(Careless(), 2, seed=1)
     decision = agent.decide()
-    refused(lambda: agent.observe(decision, {decision.arm: 1}), "names, shapes or types")
+    refused(lambda: agent.observe(decision, {decision.arm: 1}), "form of its state")
 
 
 def test_error_of_learn_names_the_policy() -> None:

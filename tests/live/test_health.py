@@ -486,8 +486,7 @@ def test_low_shares_are_reported() -> None:
     found = agent.health()
     few = [line for line in found.notes if line.startswith("few answers")]
     assert few == [
-        "few answers for bob (20 of 60): of all arms 140 of 180 outcomes were received; check how "
-        "these outcomes are recorded"
+        "few answers for bob (20 of 60): of all arms 140 of 180 outcomes were received; check records"
     ]
     assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
 

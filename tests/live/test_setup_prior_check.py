@@ -158,9 +158,7 @@ def test_check_reports_once_and_ends() -> None:
     assert check.done
     number = messages.index(message) + 1
     found = re.fullmatch(
-        r"the first (\d+) observations are (\S+) times more likely under a weaker prior of the "
-        r"same mean",
-        message,
+        r"the first (\d+) rewards are (\S+) times more likely under a weaker prior", message
     )
     assert found
     assert int(found[1]) == number

@@ -257,7 +257,7 @@ def test_compact_removes_snapshots_and_vacuums(opened: AgentStore) -> None:
     with opened.create("agent") as journal:
         for number in range(1, 6):
             journal.append([Entry(number, 0.0, "tick", None, {})])
-            journal.add_snapshot(Snapshot(number, b"state"), keep=5)
+            journal.add_snapshot(Snapshot(number, b"state"))
     journal.compact()
     with opened._connection() as connection:
         numbers = connection.rows("SELECT number FROM graphbandits_snapshots ORDER BY number")
