@@ -175,6 +175,13 @@ class MemoryJournal:
         self._entries, self._by_decision = [], {}
         self.append(kept)
         self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
+        used = {key for one in kept for key in _object_keys(one.body)}
+        self._objects = {
+            key: data
+            for key, data in self._objects.items()
+            # the data of snapshots are not compressed
+            if key in used or any(key.encode() in one.data for one in self._snapshots)
+        }
 
     def compact(self) -> None:
         """Do nothing: no space is free."""
@@ -234,7 +241,10 @@ def made_entries(journal: Journal, numbers: Iterable[int]) -> list[Entry]:
 
 
 def copy_objects(bodies: Iterable[dict[str, Any]], source: Journal, target: Journal) -> None:
-    names = ("graph", "among", "arms", "prior")
-    values = {body[name] for body in bodies for name in names if isinstance(body.get(name), str)}
-    for key in values:
+    for key in {key for body in bodies for key in _object_keys(body)}:
         target.put_object(source.get_object(key))
+
+
+def _object_keys(body: dict[str, Any]) -> set[str]:
+    names = ("graph", "among", "arms", "prior")
+    return {key for name in names if isinstance(key := body.get(name), str)}
