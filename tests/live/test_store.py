@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -200,19 +201,6 @@ def test_a_transaction_sees_its_own_entries_and_others_do_not(
     assert (other.last(), len(other.of_decision(5))) == (1, 1)
 
 
-def test_journals_of_a_store_share_few_connections(opened: AgentStore) -> None:
-    journals = []
-    for number in range(20):
-        with opened.create(str(number)) as created:
-            created.append([entry(1)])
-        journals.append(created)
-    assert sum(len(list(one.entries())) for one in journals) == 20
-    assert len(opened._idle) == 1
-    opened.close()
-    assert len(opened._idle) == 0
-    assert journals[3].last() == 1
-
-
 # --- agents -------------------------------------------------------------------------------------
 
 
@@ -236,7 +224,7 @@ def test_an_agent_that_was_not_completed_does_not_exist(opened: AgentStore) -> N
     assert opened.journal("agent").newest_snapshot() == Snapshot(1, b"state")
 
 
-@pytest.mark.parametrize("name", ["", "a" * 201, "a\nb", "a\0b", "\ud800", 3, None])
+@each("name", ["", "a" * 201, "a\nb", "a\0b", "\ud800", 3, None])
 def test_names_that_are_not_allowed_are_refused(tmp_path: Path, name: Any) -> None:
     opened = open_store(tmp_path / "agents.db")
     with refuses(InputError), opened.create(name):
@@ -262,23 +250,21 @@ def test_a_name_is_given_once_and_a_wrong_one_gets_a_hint(tmp_path: Path) -> Non
 # --- wrong use of a journal ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("numbers", [[0], [2, 3], [1, 3], [1, 1], [2]])
-def test_numbers_with_gaps_are_refused(tmp_path: Path, numbers: list[int]) -> None:
-    with open_store(tmp_path / "agents.db").create("agent") as journal:
-        pass
+@each("numbers", [[0], [2, 3], [1, 3], [1, 1], [2]])
+def test_numbers_with_gaps_are_refused(journal: StoredJournal, numbers: list[int]) -> None:
     with refuses(InputError), journal.write():
         journal.append([entry(number) for number in numbers])
     assert journal.last() == 0
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes"])
+@each("value", [float("nan"), float("inf"), {1, 2}, b"bytes"])
 def test_bodies_that_are_not_json_are_refused(journal: StoredJournal, value: Any) -> None:
     with pytest.raises(InputError, match="entry 2 has a body that is not JSON"), journal.write():
         journal.append([entry(1), entry(2, value=value)])
     assert journal.last() == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda journal: journal.append([]),
@@ -286,20 +272,15 @@ def test_bodies_that_are_not_json_are_refused(journal: StoredJournal, value: Any
         lambda journal: journal.put_object(b""),
         lambda journal: journal.forget(Snapshot(0, b"")),
     ],
-    ids=["append", "add_snapshot", "put_object", "forget"],
 )
 def test_writing_outside_of_a_transaction_is_refused(
-    tmp_path: Path, call: Callable[[Journal], object]
+    journal: StoredJournal, call: Callable[[Journal], object]
 ) -> None:
-    with open_store(tmp_path / "agents.db").create("agent") as journal:
-        pass
     with refuses(InputError):
         call(journal)
 
 
-def test_nested_transactions_are_refused(tmp_path: Path) -> None:
-    with open_store(tmp_path / "agents.db").create("agent") as journal:
-        pass
+def test_nested_transactions_are_refused(journal: StoredJournal) -> None:
     with (
         refuses(InputError, match=r"write\(\) of a journal cannot be nested"),
         journal.write(),
@@ -460,7 +441,7 @@ def test_reading_by_decision_uses_the_index(tmp_path: Path) -> None:
 # --- errors of SQLite ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", ["", ":memory:", "sqlite:///a.db", "mysql://u:p@h/d", None, 3])
+@each("place", ["", ":memory:", "sqlite:///a.db", "mysql://u:p@h/d", None, 3])
 def test_places_that_are_no_store_are_refused(place: Any) -> None:
     with refuses(InputError) as caught:
         open_store(place)
@@ -473,7 +454,7 @@ def other_database(path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "make"),
     [
         ("directory", Path.mkdir),
@@ -484,22 +465,22 @@ def other_database(path: Path) -> None:
         ("file/agents.db", lambda path: path.parent.write_text("")),
     ],
 )
-@pytest.mark.parametrize("must_exist", [False, True])
 def test_files_that_are_no_store_are_refused_and_not_changed(
-    tmp_path: Path, name: str, make: Callable[[Path], object], must_exist: bool
+    tmp_path: Path, name: str, make: Callable[[Path], object]
 ) -> None:
     path = tmp_path / name
     make(path)
     before = path.read_bytes() if path.is_file() else None
-    with refuses(InputError):
-        open_store(path, must_exist=must_exist)
-    assert (path.read_bytes() if path.is_file() else None) == before
+    for must_exist in (False, True):
+        with refuses(InputError):
+            open_store(path, must_exist=must_exist)
+        assert (path.read_bytes() if path.is_file() else None) == before
     assert not list(tmp_path.glob("*-*"))
 
 
-@pytest.mark.parametrize("content", [None, b""])
+@each("content", [None, b""])
 def test_a_store_that_must_exist_is_not_created(tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "agents.db"
+    path = tmp_path / f"{content!r}.db"
     if content is not None:
         path.write_bytes(content)
     with refuses(InputError, match="there is no store of agents at"):
