@@ -340,27 +340,6 @@ def test_policy_that_does_not_fit_is_refused() -> None:
     assert agent.status()["entries"] == 1
 
 
-def test_reset_returns_to_the_prior_and_closes_decisions() -> None:
-    agent = agent_of()
-    agent.observe(agent.decide(among=["eve"]), {"eve": 1, "joe": 0})
-    left_open = agent.decide(among=["eve"])
-    agent.observe(left_open, {"eve": 1}, partial=True)
-    agent.retire("bob")
-    agent.reset()
-    assert by_arm(agent) == dict(zip(NAMES, PRIOR, strict=True))
-    assert agent.pending == ()
-    agent.observe(left_open, {"eve": 1})  # known
-    assert agent.status()["late"] == 0
-    agent.observe(left_open, {"joe": 1})
-    assert agent.status()["late"] == 1
-    assert by_arm(agent) == dict(zip(NAMES, PRIOR, strict=True))
-    assert agent.status()["retired"] == ["bob"]
-    ann, eve, joe = alpha([PRIOR[0], *PRIOR[2:]])
-    decision = agent.decide()
-    assert decision.number == 3
-    assert whole_pi(agent, decision) == [ann, 0.0, eve, joe]
-
-
 def test_history_names_every_change() -> None:
     agent = agent_of(clock=lambda: 1e9)
     decision = agent.decide(among=["eve"], context={"day": 3})

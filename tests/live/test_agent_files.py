@@ -110,7 +110,7 @@ def test_a_killed_save_leaves_no_agent_and_can_be_repeated(tmp_path: Path) -> No
     assert Agent(store=place).history() == agent.history()
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "words"),
     [
         ("snapshots", "cannot load the agent 'default' .* its snapshot is damaged"),
@@ -119,7 +119,7 @@ def test_a_killed_save_leaves_no_agent_and_can_be_repeated(tmp_path: Path) -> No
 )
 def test_a_flipped_bit_is_refused(tmp_path: Path, table: str, words: str) -> None:
     """Kernels do not check their indices: invalid ones must not reach them."""
-    place = tmp_path / "agents.db"
+    place = tmp_path / f"{table}.db"
     busy().save(place)
     query = f"SELECT rowid, data FROM graphbandits_{table}"
     with sqlite3.connect(place) as database:

@@ -212,15 +212,6 @@ def test_outcomes_must_be_a_mapping_of_mappings(agent: Agent, bad: Any) -> None:
         agent.observe_many({made: bad})
 
 
-def test_late_outcomes_of_several_decisions(agent: Agent, clock: Clock) -> None:
-    made = agent.decide(2, expires=10)
-    still = agent.decide()
-    clock.now += 20.0
-    agent.observe_many({made[0]: {"ann": 1}, still: {"bob": 1}, made[1]: {"eve": 1}})
-    assert agent.status()["late"] == 2
-    assert agent.state["a"] == {"ann": 1.0, "bob": 2.0, "eve": 1.0}
-
-
 def test_a_failed_write_stores_neither_outcomes_nor_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,14 +173,10 @@ def test_the_password_is_in_no_message(postgres: PostgresServer) -> None:
     [
         "user:sec/ret@host/db",
         "user:sec@ret@host/db",
-        "user:sec:ret@host/db",
         "user:sec?ret@host/db",
-        "user:sec#ret@host/db",
         "user:sec%ret@host/db",
-        "user:sec%zzret@host/db",
         "user:secret@host:ret/db",
         "user:secret@host/db?nothing=ret",
-        "user:secret@host/db?password=r@ret",
         "user:sec\0ret@host/db",
     ],
 )

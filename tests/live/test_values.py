@@ -81,15 +81,15 @@ def agrees_with_schema(value: Value, examples: int) -> None:
         found[is_valid(value)] += 1
 
     check()
-    assert found[True] > 2
-    assert found[False] > 10 or not schema
+    assert found[True] > 0
+    assert found[False] > 3 or not schema
 
 
 def test_the_check_of_a_value_agrees_with_its_schema() -> None:
     schemas = {json.dumps(one.schema): one for one in all_values().values()}
     for text, value in schemas.items():
         with failures_of(text):
-            agrees_with_schema(value, 50)
+            agrees_with_schema(value, 25)
 
 
 @pytest.mark.nightly
