@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from graphbandits import Agent, Decision
+from graphbandits.graphs import GraphLike
+from helpers.recorded_runs import able
 
 
 def facts(decision: Decision) -> tuple[object, ...]:
@@ -36,3 +40,21 @@ def reopened(agent: Agent, folder: Path, **options: Any) -> Agent:
     place = folder / f"saved-{len(list(folder.iterdir()))}.db"
     agent.save(place)
     return Agent(store=place, name=agent.name, **options)
+
+
+def rotating(graphs: Mapping[str, GraphLike], arms: int, horizon: int) -> Iterator[tuple[str, str]]:
+    """Return each policy with the name of one graph that it can play on; graphs take turns."""
+    fits = {name: able(graph, arms, horizon) for name, graph in graphs.items()}
+    for k, policy in enumerate(sorted(set().union(*fits.values()))):
+        names = [name for name in graphs if policy in fits[name]]
+        yield names[k % len(names)], policy
+
+
+@contextmanager
+def failures_of(*case: object) -> Iterator[None]:
+    """Add the case of a loop to an error."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"case: {case}")
+        raise

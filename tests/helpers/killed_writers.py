@@ -46,8 +46,8 @@ def work(store: str, seed: int, acknowledge: int) -> NoReturn:
         elif act < 0.45:
             agent.pause("eve")
             agent.resume("eve")
-        elif agent.pending:
-            decision = agent.decision(rng.choice(agent.pending))
+        elif waiting := agent.pending:  # another process may close some of them meanwhile
+            decision = agent.decision(rng.choice(waiting))
             arm = rng.choice(list(decision.reveals))
             # the same value from every process
             value = random.Random(f"{decision.id} {arm}").randint(0, 1)

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import json
 import pickle
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,51 +18,21 @@ from typing import Any, ClassVar
 import networkx
 import numpy as np
 import pytest
-from helpers.agents import facts, play, reopened, whole_pi
+from helpers.agents import facts, failures_of, play, reopened, rotating, whole_pi
 from helpers.bad_input import refused, refuses
-from helpers.recorded_runs import GRAPHS, able, record
-from helpers.reward_families import FAMILIES, write_plugin
-from scipy.stats import norm
+from helpers.cases import each
+from helpers.recorded_runs import able
+from helpers.reward_families import write_plugin
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, Decision, load_plugin
+from graphbandits import Agent, BetaBernoulli, Decision, load_plugin
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, StoreError
-from graphbandits.graphs import Fixed, GraphLike, UniformFeedback, as_process
+from graphbandits.graphs import GraphLike
 from graphbandits.plugins import unload_plugin
-from graphbandits.policies import Event, Needs, Problem, View, as_policy
+from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.posteriors import Arm, Beliefs, Normal
 from graphbandits.rng import Keys
-from graphbandits.simulation.loop import means_in_round, run_block
 from graphbandits.worlds import as_world
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize(
-    ("graph", "policy"),
-    [
-        (graph, policy)
-        for graph in (*GRAPHS, "star(direction=out)")
-        for policy in able(graph, 4, 120)
-    ],
-)
-def test_agent_decides_like_the_simulated_trial(policy: str, graph: str) -> None:
-    events, _, theta = record(policy, graph, Keys(11, 0, 7), 120, arms=4)
-    trial = 3
-    agent = Agent(policy, arms=4, graph=graph, seed=11, trial=trial, horizon=120)
-    world, alone = Bernoulli(BetaBernoulli.of(4)), Keys(11, trial)
-    process = as_process(graph, 4)
-    for event in events:
-        decision = agent.decide()
-        assert decision.arm == event.action[trial]
-        if agent.policy.exact:
-            assert whole_pi(agent, decision) == event.pi[trial].tolist()
-            assert decision.probability == event.pi[trial, event.action[trial]]
-        else:  # the policy has drawn the arm itself
-            assert decision.pi is decision.probability is None
-        zeros, seen = process.round(event.t, alone).reveal(np.array([decision.arm]), alone, event.t)
-        rewards = world.outcomes(theta[trial : trial + 1], alone, event.t, zeros, seen)
-        agent.observe(decision, dict(zip(seen.tolist(), rewards.tolist(), strict=True)))
-
 
 SAVED: dict[str, GraphLike] = {
     "paper": "paper",
@@ -77,37 +46,29 @@ SAVED: dict[str, GraphLike] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("graph", "policy"),
-    [(name, policy) for name, graph in SAVED.items() for policy in able(graph, 5, 80)],
-)
-def test_saved_agent_continues_with_identical_decisions(policy: str, graph: str, tmp_path) -> None:
-    agent = Agent(policy, arms=5, graph=SAVED[graph], seed=4, prior=(1.5, 2.0), horizon=80)
+def saved_agent_continues(policy: str, graph: GraphLike, folder: Path) -> None:
+    agent = Agent(policy, arms=5, graph=graph, seed=4, prior=(1.5, 2.0), horizon=80)
     play(agent, 15)
     left_open = agent.decide()
-    other = reopened(agent, tmp_path)
+    other = reopened(agent, folder)
     assert other.pending == (left_open.id,)
     for one in (agent, other):
         one.observe(left_open.id, {left_open.arm: 1})
-    assert play(agent, 30) == play(other, 30)
+    assert play(agent, 15) == play(other, 15)
 
 
-def test_names_and_prior_survive_saving(tmp_path) -> None:
-    agent = Agent(
-        "ids-n", arms=["ann", "bob", "eve"], graph="ring", seed=4, prior=[(1, 2), (3, 1), (2, 2)]
-    )
-    other = reopened(agent, tmp_path)
-    assert other.arms == ("ann", "bob", "eve")
-    assert other.posterior.a.tolist() == [1.0, 3.0, 2.0]
-    assert facts(other.decide()) == facts(agent.decide())
+def test_saved_agent_continues_with_identical_decisions(tmp_path: Path) -> None:
+    for name, policy in rotating(SAVED, 5, 80):
+        with failures_of(policy, name):
+            saved_agent_continues(policy, SAVED[name], tmp_path)
 
 
-def test_prior_is_in_the_order_of_the_given_names() -> None:
-    """The graph may list its arms in another order than the caller."""
-    graph = networkx.DiGraph([("ann", "bob")])
-    agent = Agent("ts-n", arms=["bob", "ann"], graph=graph, seed=1, prior=[(9, 1), (1, 9)])
-    assert agent.state["a"] == {"ann": 1.0, "bob": 9.0}
-    assert agent.decide().pi["bob"] > 0.99
+@pytest.mark.nightly
+def test_saved_agent_of_any_policy_and_graph_continues(tmp_path: Path) -> None:
+    for name, graph in SAVED.items():
+        for policy in able(graph, 5, 80):
+            with failures_of(policy, name):
+                saved_agent_continues(policy, graph, tmp_path)
 
 
 def test_state_contains_the_posterior() -> None:
@@ -158,14 +119,6 @@ def test_beliefs_per_arm_equal_those_of_the_posterior() -> None:
         found["bib"]
 
 
-def test_beliefs_follow_the_observations() -> None:
-    agent = Agent("ts-n-sampled", 2, "complete", seed=1)
-    agent.observe(agent.decide(), {0: 1, 1: 0})
-    found = agent.beliefs("strict")  # Beta(2, 1) against Beta(1, 2): 5/6
-    assert found[0].alpha == pytest.approx(5 / 6, rel=1e-12)
-    assert found[1].delta == pytest.approx(found.rho - 1 / 3, rel=1e-12)
-
-
 class Plain:
     """A posterior of equal arms whose statistics have neither a setting nor an estimate."""
 
@@ -195,19 +148,9 @@ def test_unsupported_features_of_a_posterior_or_policy_are_reported() -> None:
     with refuses(InputError):
         Agent(Scribbler(), arms=2, seed=1).beliefs()
     with refuses(InputError):
-        Agent("ts-n", 2, seed=1, accuracy="high")
-    with refuses(InputError):
         Agent("ts-n", 2, seed=1).beliefs("high")
     with refuses(InputError):
         Agent("ts-n", 2, seed=1).beliefs(estimate="no")  # type: ignore[arg-type]
-
-
-def test_names_come_from_the_graph() -> None:
-    graph = networkx.DiGraph([("hub", "left"), ("hub", "right")])
-    agent = Agent("ids-n", graph=graph, seed=1)
-    decision = agent.decide()
-    assert decision.arm == "hub"
-    assert decision.reveals == {"hub": 1.0, "left": 1.0, "right": 1.0}
 
 
 def test_reveals_are_the_graph_row_of_the_played_arm() -> None:
@@ -220,30 +163,6 @@ def test_reveals_are_the_graph_row_of_the_played_arm() -> None:
         assert decision.reveals == rows[str(decision.arm)]
         seen.add(decision.arm)
     assert seen == {"x", "y", "z"}
-
-
-def test_several_decisions_may_be_open_and_are_observed_in_any_order() -> None:
-    agent = Agent("ts-n", arms=3, graph="complete", seed=2)
-    decisions = [agent.decide() for _ in range(3)]
-    assert [decision.number for decision in decisions] == [1, 2, 3]
-    assert agent.pending == tuple(decision.id for decision in decisions)
-    for decision in (decisions[2], decisions[0], decisions[1]):
-        agent.observe(decision, {0: 1, 1: 0})
-    assert agent.pending == ()
-    alpha = agent.decide().pi
-    direct = BetaBernoulli(np.array([4.0, 1.0, 1.0]), np.array([1.0, 4.0, 1.0]))
-    want = direct.beliefs(direct.init(1)).alpha[0]
-    assert list(alpha.values()) == want.tolist()
-
-
-def test_agent_learns_the_best_arm() -> None:
-    agent = Agent("ids-n", arms=["bad", "good"], graph="empty", seed=3)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        decision = agent.decide()
-        chance = 0.8 if decision.arm == "good" else 0.2
-        agent.observe(decision, {decision.arm: int(rng.random() < chance)})
-    assert agent.decide().pi["good"] > 0.99
 
 
 def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
@@ -259,7 +178,7 @@ def first_decision() -> Decision:
     return Agent("ts-n", arms=["x", "y", "z"], graph=MATRIX, seed=1, prior=(1, 2)).decide()
 
 
-@pytest.mark.parametrize(
+@each(
     "same",
     [
         lambda decision: decision,
@@ -267,7 +186,6 @@ def first_decision() -> Decision:
         copy.deepcopy,
         lambda decision: pickle.loads(pickle.dumps(decision)),
     ],
-    ids=["itself", "copy", "deepcopy", "pickle"],
 )
 def test_unread_decision_equals_a_read_one(
     same: Callable[[Decision], Decision],
@@ -283,13 +201,9 @@ def test_unread_decision_equals_a_read_one(
     assert facts(same(seen)) == facts(seen)
     assert same(seen).to_dict() == seen.to_dict()
     assert repr(same(seen)) == repr(seen)
-    assert decision.pi is decision.pi  # made once
-    assert decision.reveals is decision.reveals
     for name in ("pi", "reveals", "time", "expires", "p"):
         with pytest.raises(AttributeError):
             setattr(decision, name, {})
-    with pytest.raises(AttributeError, match="no attribute 'p'"):
-        decision.p  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_decision_as_json_values() -> None:
@@ -333,19 +247,6 @@ def test_decision_is_unaffected_by_later_changes_of_the_policy_state() -> None:
     agent.observe(decision, {0: 1, 1: 0})
     assert decision.pi == {0: 0.75, 1: 0.25}
     assert decision.reveals == {0: 1.0, 1: 1.0}
-
-
-def test_message_does_not_list_too_many_arms() -> None:
-    names = [f"arm {i}" for i in range(60)]
-    agent = Agent("ts-n-sampled", arms=names, graph="complete", seed=1)
-    with pytest.raises(InputError) as raised:
-        agent.observe(agent.decide(), {"arm 5x": 1})
-    hint = "did you mean 'arm 5'? Known: arm 0, arm 1, ..., arm 9 (60 names)"
-    assert str(raised.value) == f"unknown arm 'arm 5x': {hint}"
-    graph = Fixed(UniformFeedback(0.5, 20_000), tuple(f"node {i}" for i in range(20_000)))
-    with refuses(InputError, match="the graph has no arm 'node x'") as raised:
-        Agent("ts-n", [*reversed((graph.names or ())[1:]), "node x"], graph, seed=1)
-    assert len(str(raised.value)) < 120
 
 
 # Promises -----------------------------------------------------------------------------------------
@@ -392,7 +293,7 @@ def test_threads_share_an_agent() -> None:
     """Each thread observes decisions of any thread; every outcome counts once."""
     agent = Agent("ts-n", 3, "complete", seed=1)
     made: SimpleQueue[Decision] = SimpleQueue()
-    threads, rounds = 8, 200
+    threads, rounds = 8, 50
 
     def rewards(number: int) -> dict[Arm, float]:
         return {0: number % 2, 1: number // 2 % 2, 2: number % 3 == 0}
@@ -413,20 +314,9 @@ def test_threads_share_an_agent() -> None:
     assert sorted(one.number for one in decisions) == list(range(1, total + 1))
     assert len({one.id for one in decisions}) == total
     assert agent.pending == ()
-    assert agent.status() | {"entries": 0} == {
-        "name": "default",
-        "policy": "ts-n",
-        "arms": 3,
-        "decisions": total,
-        "open": 0,
-        "outcomes": 3 * total,
-        "learned": 0,
-        "late": 0,
-        "expired": 0,
-        "paused": [],
-        "retired": [],
-        "entries": 0,
-    }
+    status = agent.status()
+    counts = {"decisions": total, "open": 0, "outcomes": 3 * total, "late": 0, "expired": 0}
+    assert {key: status[key] for key in counts} == counts
     ones = [sum(rewards(number)[arm] for number in range(1, total + 1)) for arm in range(3)]
     assert agent.state["a"] == {arm: 1 + ones[arm] for arm in range(3)}
     assert agent.state["b"] == {arm: 1 + total - ones[arm] for arm in range(3)}
@@ -443,7 +333,7 @@ def policy_bytes(agent: Agent) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in agent._state.policy_state.items()}
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "posterior"),
     [(name, None) for name in able(DIRECTED, 3, 60)]
     + [(name, "normal(noise=0.7)") for name in ("ts-n", "ids-n", "v-ids", "ts", "greedy")],
@@ -478,18 +368,7 @@ def test_outcomes_one_by_one_are_those_at_once(policy: str, posterior: str | Non
     assert changes > 25 or policy == "uniform"
 
 
-def test_partial_outcomes_are_learned_at_once_or_at_the_close() -> None:
-    for name in able(DIRECTED, 3, 60):
-        agent = Agent(name, 3, DIRECTED, seed=5, horizon=60)
-        before = policy_bytes(agent)
-        agent.observe(decision := agent.decide(), {}, partial=True)
-        agent.observe(decision, {decision.arm: 1}, partial=True)
-        learns = policy_bytes(agent) != before
-        assert learns == (name not in AT_THE_CLOSE | {"uniform"}), name
-        assert agent.pending == (decision.id,)
-
-
-@pytest.mark.parametrize("policy", ["ids-n", "exp3-ix"])
+@each("policy", ["ids-n", "exp3-ix"])
 def test_refused_part_changes_nothing(policy: str) -> None:
     agent = Agent(policy, 3, DIRECTED, seed=5, horizon=60)
     decision = agent.decide(among=[1]) if policy == "ids-n" else agent.decide()
@@ -523,20 +402,6 @@ def test_integer_nodes_of_networkx_stay_integers(tmp_path: Path) -> None:
     again = other.decide(among=[np.int64(7)])
     other.observe(again, {np.int64(10): 1})
     assert other.state["a"][10] == 2.0
-
-
-def test_error_of_a_weighted_graph_has_advice_that_works() -> None:
-    """Weights of the karate club are counts of contacts."""
-    graph = networkx.karate_club_graph()
-    message = refused(lambda: Agent("ids-n", graph=graph), "weight", "not 4")
-    (advice,) = re.findall(r"Agent\(\.\.\., (\w+)=(\w+)\)", message)
-    assert advice == ("weight", "None")
-    agent = Agent("ids-n", graph=graph, weight=None, seed=1)
-    assert agent.arms == tuple(range(34))
-    decision = agent.decide(among=[33])
-    assert decision.reveals == dict.fromkeys(sorted([33, *graph[33]]), 1.0)
-    agent.observe(decision, {33: 1, 32: 0})
-    assert agent.state["a"][33] == agent.state["b"][32] == 2.0
 
 
 # Several decisions --------------------------------------------------------------------------------
@@ -580,15 +445,12 @@ def test_several_decisions_have_the_same_pi_and_their_own_draws() -> None:
     assert (abs(plays - pi) <= 4.0 * np.sqrt(np.multiply(pi, 1.0 - np.array(pi)) / 400)).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("how", "words"),
     [
         ({"n": 0}, ["n must be", "0"]),
-        ({"n": 1.5}, ["n must be", "1.5"]),
-        ({"n": True}, ["n must be", "True"]),
         ({"distinct": 1}, ["distinct", "1"]),
         ({"among": []}, ["among is empty"]),
-        ({"among": "x"}, ["among must be a list of arms", "'x'"]),
         ({"among": ["bib"]}, ["unknown arm 'bib'"]),
         ({"among": ["x"], "exclude": ["x"]}, ["no arm may be played"]),
         ({"exclude": 5}, ["exclude must be a list of arms", "5"]),
@@ -596,9 +458,7 @@ def test_several_decisions_have_the_same_pi_and_their_own_draws() -> None:
         ({"context": {1, 2}}, ["context must be a JSON value"]),
         ({"context": {"x": np.nan}}, ["context must be a JSON value"]),
         ({"expires": -1}, ["expires", "-1"]),
-        ({"expires": "soon"}, ["expires", "'soon'"]),
     ],
-    ids=str,
 )
 def test_bad_requests_of_decisions_are_refused(how: dict[str, Any], words: list[str]) -> None:
     agent = Agent("ts-n", ["x", "y"], seed=1)
@@ -609,7 +469,7 @@ def test_bad_requests_of_decisions_are_refused(how: dict[str, Any], words: list[
 # Expected outcomes --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", ["ts-n", "ts"])
+@each("policy", ["ts-n", "ts"])
 def test_expected_outcomes_of_open_decisions(policy: str) -> None:
     """Beta(a, b) with the mean m and the weight w counts as Beta(a + w m, b + w (1 - m)).
 
@@ -637,7 +497,7 @@ def test_expected_outcomes_of_open_decisions(policy: str) -> None:
     assert whole_pi(agent, agent.decide()) == pytest.approx(alpha_of(a, b), abs=1e-15)
 
 
-@pytest.mark.statistical
+@pytest.mark.nightly
 def test_expected_outcomes_spread_decisions_over_equal_arms() -> None:
     """25 open decisions of 25 arms; expected without it: 25 (1 - (24/25)^25) = 16 arms."""
     rng = np.random.default_rng(5)
@@ -653,7 +513,7 @@ def test_expected_outcomes_spread_decisions_over_equal_arms() -> None:
     assert np.mean(arms["ignore"]) == pytest.approx(25 * (1 - 0.96**25), abs=4.0 * error)
 
 
-@pytest.mark.parametrize("policy", ["ucb1", "exp3-ix", "uniform"])
+@each("policy", ["ucb1", "exp3-ix", "uniform"])
 def test_policies_without_a_posterior_expect_nothing(policy: str) -> None:
     agent = Agent(policy, 3, "star", seed=1, horizon=9)
     refused(lambda: agent.decide(pending="expected"), f"'{policy}'", "pending='ignore'")
@@ -684,7 +544,7 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("expires", [60, 60.0, timedelta(minutes=1)])
+@each("expires", [60, 60.0, timedelta(minutes=1)])
 def test_outcomes_after_the_expiry_are_late(expires: Any) -> None:
     clock = Clock()
     agent = Agent("ts-n", 3, "complete", seed=1, expires=expires, clock=clock)
@@ -718,21 +578,6 @@ def test_policy_that_learns_at_the_close_learns_at_the_expiry() -> None:
     assert one.state == other.state
 
 
-def test_expiry_survives_saving(tmp_path: Path) -> None:
-    clock = Clock()
-    agent = Agent("ts-n", 3, "complete", seed=1, expires=60, clock=clock)
-    first = agent.decide()
-    clock.now += 30.0
-    second = agent.decide()
-    other = reopened(agent, tmp_path, clock=clock)
-    clock.now += 30.0
-    assert agent.pending == (second.id,)
-    third = other.decide()
-    assert other.pending == (second.id, third.id)
-    assert third.expires == datetime.fromtimestamp(1120.0, UTC)
-    assert first.id not in other.pending
-
-
 def test_clock_that_goes_back_changes_no_promise() -> None:
     clock = Clock()
     agent = Agent("ts-n", 3, "complete", seed=1, expires=60, clock=clock)
@@ -747,14 +592,6 @@ def test_clock_that_goes_back_changes_no_promise() -> None:
     agent.verify()
 
 
-def test_seed_is_random_if_it_is_not_given() -> None:
-    seeds = {Agent("ts-n", 3).seed for _ in range(5)}
-    assert len(seeds) == 5
-    agent = Agent("ts-n", 3)
-    again = Agent("ts-n", 3, seed=agent.seed)
-    assert play(agent, 5) == play(again, 5)
-
-
 # Other posteriors --------------------------------------------------------------------------------
 
 
@@ -763,7 +600,7 @@ def numbers(agent: Agent, *names: str) -> list[list[float]]:
     return [getattr(agent.posterior, name).tolist() for name in names]
 
 
-@pytest.mark.parametrize(
+@each(
     "how",
     [
         {"posterior": "normal(mean=0.5, sd=2, noise=3)"},
@@ -775,7 +612,6 @@ def numbers(agent: Agent, *names: str) -> list[list[float]]:
         {"posterior": Normal.of(2, 0.5, 2.0, 3.0)},
         {"prior": Normal.of(2, 0.5, 2.0, 3.0)},
     ],
-    ids=str,
 )
 def test_posterior_and_prior_may_be_given_in_any_form(how: dict) -> None:
     agent = Agent("ts-n", ["x", "y"], seed=1, **how)
@@ -803,58 +639,19 @@ def test_numbers_by_name_are_not_read_as_parameters() -> None:
     assert numbers(one, "a", "b") == [[2.0, 1.0], [5.0, 1.0]]
 
 
-def test_normal_posterior_follows_the_observations() -> None:
-    """Precision 1 + n / noise^2; the mean is the precision-weighted average."""
-    agent = Agent("ts-n", ["x", "y"], "complete", seed=1, posterior="normal(noise=0.5)")
-    rewards = [1.5, -0.25, 0.75]
-    for reward in rewards:
-        agent.observe(agent.decide(), {"x": reward})
-    assert agent.state["precision"] == pytest.approx({"x": 13.0, "y": 1.0})
-    assert agent.state["mean"] == pytest.approx({"x": 4.0 * sum(rewards) / 13.0, "y": 0.0})
-    gap = agent.state["mean"]["x"] / np.sqrt(1.0 + 1.0 / 13.0)
-    assert agent.beliefs("strict")["x"].alpha == pytest.approx(norm.cdf(gap), rel=1e-8)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_agent_of_every_family_decides_like_the_simulated_trial(family: str) -> None:
-    """The rewards of a simulated trial, given to an agent of the same seed and trial."""
-    given = FAMILIES[family]
-    world, seed, trial = as_world(given.world, 3), 7, 2
-    keys, process = Keys(seed, trial), as_process("star(direction=out)", 3)
-    for policy in ("ts-n", "ids-n"):
-        agent = Agent(policy, 3, "star(direction=out)", seed=seed, trial=trial, prior=world.prior)
-        theta, plays = world.means(keys), np.zeros(3, int)
-        for t in range(1, 21):
-            decision = agent.decide()
-            plays[decision.arm] += 1
-            seen = np.array(sorted(decision.reveals))
-            now = means_in_round(world, theta, keys, t)
-            drawn = world.outcomes(now, keys, t, np.zeros_like(seen), seen)
-            agent.observe(decision, dict(zip(seen.tolist(), drawn.tolist(), strict=True)))
-        block = run_block(as_policy(policy), world, process, 20, keys, np.array([20]))
-        assert plays.tolist() == block.plays[0].tolist()
-
-
-@pytest.mark.parametrize(
+@each(
     ("how", "words"),
     [
         ({"posterior": "norml"}, ["unknown posterior 'norml'", "'normal'"]),
-        ({"posterior": "gaussian"}, ["unknown posterior 'gaussian'"]),
         ({"posterior": "normal(sd=0)"}, ["sd must be from"]),
-        ({"posterior": "normal", "prior": (0, -1)}, ["sd must be from"]),
         ({"posterior": "normal", "prior": [(0, 1)] * 3}, ["2 arms"]),
         ({"posterior": "normal", "prior": {"z": (0, 1)}}, ["no parameter 'z'"]),
-        ({"posterior": "normal", "prior": {"x": (0, 1), "z": (0, 1)}}, ["no parameter 'x'"]),
         ({"posterior": Normal.of(3)}, ["3 arms", "2"]),
         ({"posterior": Normal.of(2), "prior": (0, 1)}, ["given as text"]),
         ({"posterior": "normal", "prior": Normal.of(2)}, ["remove one of them"]),
-        ({"posterior": Normal.of(2), "prior": Normal.of(2)}, ["remove one of them"]),
         ({"posterior": 5}, ["a posterior must be a text"]),
-        ({"posterior": Normal}, ["a posterior must be a text"]),
         ({"posterior": as_world("gaussian", 2)}, ["a posterior must be a text"]),
-        ({"posterior": "normal", "accuracy": "exact"}, ["accuracy", "'exact'"]),
     ],
-    ids=str,
 )
 def test_bad_posteriors_are_refused(how: dict, words: list[str]) -> None:
     refused(lambda: Agent("ts-n", ["x", "y"], seed=1, **how), *words)
@@ -887,47 +684,6 @@ def test_posterior_of_a_plug_in_is_saved_with_all_parameters(tmp_path: Path) -> 
         Agent(store=next(tmp_path.glob("*.db")))
 
 
-UNCHECKED = """
-from dataclasses import dataclass
-import numpy as np
-from graphbandits.posteriors import BetaBernoulli
-from graphbandits.registry import register
-
-
-@register("posterior", "unchecked")
-@dataclass(frozen=True, eq=False)
-class Unchecked:
-    "All the methods of a Beta posterior except check_state."
-    a: np.ndarray
-    b: np.ndarray
-    support = (0.0, 1.0)
-    outcomes = (0.0, 1.0)
-
-    @classmethod
-    def of(cls, arms, a=1.0, b=1.0):
-        return cls(np.full(arms, a), np.full(arms, b))
-
-    def weaker(self):
-        return Unchecked(0.1 * self.a, 0.1 * self.b)
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name == "check_state":
-            raise AttributeError(name)
-        return getattr(BetaBernoulli(self.a, self.b), name)
-"""
-
-
-def test_agent_with_a_posterior_that_checks_no_states_is_loaded(tmp_path: Path) -> None:
-    (tmp_path / "unchecked.py").write_text(UNCHECKED)
-    load_plugin(tmp_path / "unchecked.py")
-    agent = Agent("ts-n", ["x", "y"], "complete", seed=1, posterior="unchecked(a=2)")
-    play(agent, 5)
-    assert not agent._state.prior_check.done
-    other = reopened(agent, tmp_path)
-    assert other._state.prior_check.count == agent._state.prior_check.count == 10
-    assert play(agent, 10) == play(other, 10)
-
-
 #: Prints the memory after 1000 decisions and after 1000 more, and the open decisions.
 MEMORY = """
 import gc, time, tracemalloc
@@ -950,7 +706,7 @@ print(rounds(500), rounds(500), len(agent.pending))
 """
 
 
-@pytest.mark.process
+@pytest.mark.nightly
 def test_agent_forgets_observed_decisions() -> None:
     """A thousand more decisions take less than a kilobyte, also without observations.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.agents import play, reopened
 from helpers.bad_input import tree
+from helpers.cases import each
 from helpers.privileges import unprivileged
 
 from graphbandits import Agent
@@ -38,8 +39,7 @@ def busy() -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("forget", [False, True])
-@pytest.mark.parametrize("stored", [False, True])
+@each(("stored", "forget"), [(False, False), (False, True), (True, False), (True, True)])
 def test_a_copy_has_the_journal_and_continues(tmp_path: Path, stored: bool, forget: bool) -> None:
     agent = busy()
     if stored:
@@ -53,13 +53,6 @@ def test_a_copy_has_the_journal_and_continues(tmp_path: Path, stored: bool, forg
     assert copy.log().to_arrow().equals(agent.log().to_arrow())
     assert play(copy, 10) == play(agent, 10)
     assert copy.verify() == agent.verify()
-
-
-def test_a_copy_is_opened_with_the_arguments_of_the_agent(tmp_path: Path) -> None:
-    Agent("ts-n", 3, "star", seed=1).save(tmp_path / "agents.db")
-    assert Agent("ts-n", 3, "star", seed=1, store=tmp_path / "agents.db").seed == 1
-    with pytest.raises(ConflictError, match="seed=2 contradicts"):
-        Agent("ts-n", seed=2, store=tmp_path / "agents.db")
 
 
 def test_save_does_not_replace_an_agent(tmp_path: Path) -> None:
@@ -106,7 +99,6 @@ agent.save(sys.argv[1])
 """
 
 
-@pytest.mark.process
 def test_a_killed_save_leaves_no_agent_and_can_be_repeated(tmp_path: Path) -> None:
     place = tmp_path / "agents.db"
     done = subprocess.run([sys.executable, "-c", KILLED, str(place)], timeout=300)
@@ -118,7 +110,7 @@ def test_a_killed_save_leaves_no_agent_and_can_be_repeated(tmp_path: Path) -> No
     assert Agent(store=place).history() == agent.history()
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "words"),
     [
         ("snapshots", "cannot load the agent 'default' .* its snapshot is damaged"),
@@ -127,7 +119,7 @@ def test_a_killed_save_leaves_no_agent_and_can_be_repeated(tmp_path: Path) -> No
 )
 def test_a_flipped_bit_is_refused(tmp_path: Path, table: str, words: str) -> None:
     """Kernels do not check their indices: invalid ones must not reach them."""
-    place = tmp_path / "agents.db"
+    place = tmp_path / f"{table}.db"
     busy().save(place)
     query = f"SELECT rowid, data FROM graphbandits_{table}"
     with sqlite3.connect(place) as database:

@@ -22,11 +22,10 @@ def kill_writers(store: str, kills: int, seed: int) -> None:
     assert entries > LEAST_ENTRIES_PER_KILL * kills
 
 
-@pytest.mark.process
 def test_killed_writers_lose_nothing(store_url: str) -> None:
-    kill_writers(store_url, kills=20, seed=1)
+    kill_writers(store_url, kills=5, seed=1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_killed_writers_lose_nothing(store_url: str) -> None:
     kill_writers(store_url, kills=200, seed=2)

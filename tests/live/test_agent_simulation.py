@@ -6,26 +6,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from helpers.agents import failures_of, rotating
+from helpers.recorded_runs import able
+from helpers.reward_families import FAMILIES
 
 from graphbandits import Agent, as_posterior, as_process, as_world
 from graphbandits._types import Floats, Ints
 from graphbandits.graphs import Feedback
 from graphbandits.policies import as_policy
-from graphbandits.policies.base import unmet
 from graphbandits.posteriors import Observations
-from graphbandits.registry import registered
 from graphbandits.rng import Keys
 from graphbandits.simulation.loop import RunMonitor, run_block
 
 ROUNDS = 40
 SEED, TRIAL = 7, 3
 GRAPHS = ("edges(1>2 2-3 3>4:0.5 5>1)", "random(r=0.4)", "revealed-er(p=0.3)", "star(out)")
-CASES = [
-    (policy, graph)
-    for policy in sorted(registered("policy"))
-    for graph in GRAPHS
-    if not unmet(as_policy(policy).needs, as_process(graph, 5), ROUNDS)
-]
 
 
 @dataclass
@@ -95,27 +90,31 @@ def drive(
     agent.verify()
 
 
-@pytest.mark.parametrize(("policy", "graph"), CASES)
-def test_agent_in_memory_repeats_a_trial(policy: str, graph: str) -> None:
-    drive(policy, graph, pieces=policy in ("ids-n", "ucb-n", "exp3-ix", "ts"))
+PIECES = ("ids-n", "ucb-n", "exp3-ix", "ts")
 
 
-@pytest.mark.parametrize("policy", ["ids-lp", "ts-n", "ucb-tuned", "exp3-res", "ts-n-sampled"])
+def test_agent_in_memory_repeats_a_trial() -> None:
+    for graph, policy in rotating({name: name for name in GRAPHS}, 5, ROUNDS):
+        with failures_of(policy, graph):
+            drive(policy, graph, pieces=policy in PIECES)
+
+
+@pytest.mark.nightly
+def test_agent_of_any_policy_and_graph_repeats_a_trial() -> None:
+    for graph in GRAPHS:
+        for policy in able(graph, 5, ROUNDS):
+            with failures_of(policy, graph):
+                drive(policy, graph, pieces=policy in PIECES)
+
+
+@pytest.mark.parametrize("policy", ["ids-lp", "exp3-res"])
 def test_agent_in_a_store_repeats_a_trial(policy: str, store_url: str) -> None:
     drive(policy, "edges(1>2 2-3 3>4 5>1)", store=store_url, pieces=policy == "ids-lp")
 
 
-@pytest.mark.parametrize(
-    ("world", "posterior"),
-    [
-        ("bernoulli", "beta-bernoulli(discount=0.9)"),
-        ("bernoulli", "beta-bernoulli(half_life=6)"),
-        ("gaussian", None),
-        ("gaussian", "normal(discount=0.8)"),
-        ("poisson", None),
-        ("categorical", None),
-        ("beta", None),
-    ],
-)
-def test_agent_with_another_model_repeats_a_trial(world: str, posterior: str | None) -> None:
-    drive("ts-n", "edges(1>2 2-3 3>4 5>1)", world, posterior)
+def test_agent_with_another_model_repeats_a_trial() -> None:
+    options = "beta-bernoulli(discount=0.9)", "beta-bernoulli(half_life=6)"
+    cases = [("bernoulli", one) for one in options] + [("gaussian", "normal(discount=0.8)")]
+    for world, posterior in [*cases, *((one.world, None) for one in FAMILIES.values())]:
+        with failures_of(world, posterior):
+            drive("ts-n", "edges(1>2 2-3 3>4 5>1)", world, posterior)

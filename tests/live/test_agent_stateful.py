@@ -277,6 +277,5 @@ class TestAgentInMemory(AgentMachine.TestCase):
     """The machine in memory."""
 
 
-@pytest.mark.process
 class TestAgentInAStore(StoredAgentMachine.TestCase):
     """The machine with a store."""

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.postgres import PostgresServer
 
 from graphbandits import Agent, InputError
 from graphbandits.errors import StoreError
 from graphbandits.live import agent as agent_module
+from graphbandits.live.store import AgentStore
 
 USERS = ["ann", "bob", "eve", "joe"]
 GRAPH = "edges(1>2 2-3 3>4)"
@@ -28,20 +30,6 @@ def new_agent(store: str, **options: Any) -> Agent:
 
 
 # Opening ------------------------------------------------------------------------------------------
-
-
-def test_another_process_goes_on_with_the_same_beliefs_and_random_numbers(store_url: str) -> None:
-    alone = Agent("ids-lp", USERS, GRAPH, seed=3)
-    new_agent(store_url)
-    for t in range(12):
-        stored = Agent(store=store_url)  # as in another process
-        assert stored.state == alone.state
-        mine, its = alone.decide(), stored.decide()
-        assert (mine.arm, mine.pi) == (its.arm, its.pi)
-        outcomes = {arm: (t + len(arm)) % 2 for arm in map(str, mine.reveals)}
-        alone.observe(mine, outcomes)
-        Agent(store=store_url).observe(its.id, outcomes)
-    assert Agent(store=store_url).status()["outcomes"] == alone.status()["outcomes"]
 
 
 def test_same_arguments_open_the_agent_also_after_changes(store_url: str) -> None:
@@ -55,7 +43,7 @@ def test_same_arguments_open_the_agent_also_after_changes(store_url: str) -> Non
     assert Agent("ts-n", store=store_url).arms == (*USERS, "kim")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words"),
     [
         ({"policy": "ucb-n"}, ["policy='ucb-n'", "ids-lp", "set_policy"]),
@@ -78,6 +66,20 @@ def test_arguments_that_contradict_the_stored_agent_are_refused(
     new_agent(store)
     refused(lambda: Agent(store=store, **given), *words)
     assert Agent(store=store).status()["entries"] == 1
+
+
+def test_an_agent_that_another_process_creates_meanwhile_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = new_agent(str(tmp_path / "agents.db"))
+    first.decide()
+    names, missing = AgentStore.agents, [True]
+    monkeypatch.setattr(
+        AgentStore, "agents", lambda store: [] if missing and missing.pop() else names(store)
+    )
+    other = new_agent(str(tmp_path / "agents.db"))
+    assert other.decide().number == 2
+    assert other.history() == first.history()
 
 
 def test_a_store_holds_several_agents(store_url: str) -> None:
@@ -109,14 +111,6 @@ def test_a_random_seed_is_journaled(tmp_path: Path) -> None:
 # Several handles ----------------------------------------------------------------------------------
 
 
-def test_outcome_of_one_handle_changes_the_next_decision_of_another(store_url: str) -> None:
-    one, other = new_agent(store_url, graph="complete"), Agent(store=store_url)
-    decision = one.decide()
-    other.observe(decision.id, {"ann": 0, "bob": 0, "eve": 1, "joe": 0})
-    assert one.decide().pi == {"eve": 1.0}  # a complete graph: the largest mean
-
-
-@pytest.mark.process
 def test_eight_threads_with_handles_of_their_own(store_url: str) -> None:
     new_agent(store_url)
     ids, errors = list[str](), list[BaseException]()
@@ -193,7 +187,6 @@ agent.verify()
 """
 
 
-@pytest.mark.process
 def test_a_full_disk_is_an_error_and_the_agent_goes_on_after_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "agents.db")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -201,7 +194,6 @@ def test_a_full_disk_is_an_error_and_the_agent_goes_on_after_it(tmp_path: Path) 
     assert "disk" in done.stdout
 
 
-@pytest.mark.process
 def test_a_database_that_goes_away_and_comes_back(postgres: PostgresServer) -> None:
     agent = new_agent(postgres.new_address())
     decision = agent.decide()
@@ -281,16 +273,6 @@ def test_compact_and_backup_keep_everything(store_url: str, tmp_path: Path) -> N
     refused(lambda: agent.backup(tmp_path / "copy.db"), "copy.db")
 
 
-def test_closed_decision_shows_the_graph_that_it_was_made_with(store_url: str) -> None:
-    agent = new_agent(store_url, graph="star")
-    decision = agent.decide()
-    agent.observe(decision, {})
-    agent.set_graph("empty")
-    found = Agent(store=store_url).decision(decision.id)
-    assert found.to_dict() == decision.to_dict()
-    assert len(found.reveals) == 4
-
-
 def test_graph_of_a_decision_is_stored_with_it(store_url: str) -> None:
     agent = new_agent(store_url, graph="empty")
     today = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0.5], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -323,25 +305,3 @@ def test_an_outcome_counts_once_although_its_decision_was_removed(store_url: str
 def test_invalid_arguments_create_no_file(tmp_path: Path) -> None:
     refused(lambda: Agent("idsn", 3, store=tmp_path / "a.db"), "idsn")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_learn_can_skip_arms_that_have_left(tmp_path: Path) -> None:
-    path = tmp_path / "last-year.csv"
-    path.write_text("arm,reward,count\nann,1,3\nzoe,0,5\nbob,0,2\n")
-    agent = Agent("ids-lp", USERS, GRAPH, seed=1)
-    refused(lambda: agent.learn(path), "row 2", "'zoe'")
-    assert agent.learn(path, unknown="skip") == 5
-    assert agent.learn({"ann": 1, "zoe": 0}, unknown="skip") == 1
-    assert agent.state["a"] == {"ann": 5.0, "bob": 1.0, "eve": 1.0, "joe": 1.0}
-
-
-def test_one_expired_decision_is_not_shown_as_open(tmp_path: Path) -> None:
-    clock = [0.0]
-    agent = new_agent(str(tmp_path / "a.db"), expires=10, clock=lambda: clock[0])
-    agent.decide()
-    clock[0] = 10.0
-    assert agent.pending == ()
-    status = agent.status()
-    assert (status["open"], status["expired"], status["entries"]) == (0, 1, 2)
-    agent.decide()
-    assert (agent.status()["open"], agent.status()["expired"]) == (1, 1)

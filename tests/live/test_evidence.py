@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.reward_families import FAMILIES
 from scipy import stats
 from scipy.integrate import quad
@@ -157,13 +158,12 @@ FINITE = {
 }
 
 
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_expected_ratio_is_one_if_the_prior_is_right(name: str) -> None:
     assert expectation(*FINITE[name]) == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.mutant
-@pytest.mark.parametrize("name", FINITE)
+@each("name", FINITE)
 def test_an_alternative_that_knows_the_outcome_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,7 +286,7 @@ def test_recent_mean_is_that_of_the_last_20_outcomes() -> None:
     assert recent == {0: 1 / 20, 1: 1 / 2}
 
 
-@pytest.mark.parametrize("sizes", [[1] * 90, [7, 30, 1, 1, 45, 6], [90]])
+@each("sizes", [[1] * 90, [7, 30, 1, 1, 45, 6], [90]])
 def test_recent_mean_does_not_depend_on_batches(sizes: list[int]) -> None:
     rng = np.random.default_rng(3)
     arm, reward = rng.integers(0, 3, 90), rng.normal(size=90)
@@ -308,7 +308,7 @@ def test_recent_mean_counts_reports_of_several_outcomes_whole() -> None:
     assert counts.arms(0.01)[0].recent_mean == pytest.approx(500.0 / 400.0)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 200])
+@each("size", [1, 2, 3, 7, 200])
 def test_equal_outcomes_in_a_row_are_counted(size: int) -> None:
     reward = np.random.default_rng(4).integers(0, 2, 200).astype(float)
     test = new_test(BetaBernoulli.of(2))
@@ -356,14 +356,11 @@ def highest(prior: Any, rewards: Any) -> float:
     return test.highest()
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("family", [name for name in FAMILIES if "switch" not in name])
-def test_false_alarms_are_at_most_the_level(family: str) -> None:
-    """Over 1000 agents of three arms, with means from the prior, observed 200 times each."""
+def false_alarms_are_at_most_the_level(family: str, agents: int) -> None:
+    """With means from the prior, three arms that are observed 200 times each."""
     world = as_world(FAMILIES[family].world, 3)
     if natural_family(world.prior) is None:
-        pytest.skip("this posterior has no exact predictions")
-    agents = 1000
+        return
     worst = np.exp([highest(world.prior, one) for one in drawn(world, agents, 200)])
     for level in (0.2, 0.05, 0.01):
         share = (worst >= 1.0 / level).mean()
@@ -371,10 +368,20 @@ def test_false_alarms_are_at_most_the_level(family: str) -> None:
     assert (worst >= 2.0).mean() > 0.01  # not by an evidence that never moves
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("first", "then", "arms"), [(0.6, 0.4, 5), (0.6, 0.0, 5), (0.6, 0.0, 1), (0.1, 0.0, 5)]
-)
+def test_false_alarms_are_at_most_the_level() -> None:
+    for family in FAMILIES:
+        if "switch" not in family:
+            false_alarms_are_at_most_the_level(family, 200)
+
+
+@pytest.mark.nightly
+def test_false_alarms_of_many_agents_are_at_most_the_level() -> None:
+    for family in FAMILIES:
+        if "switch" not in family:
+            false_alarms_are_at_most_the_level(family, 1000)
+
+
+@each(("first", "then", "arms"), [(0.6, 0.4, 5), (0.6, 0.0, 5), (0.6, 0.0, 1), (0.1, 0.0, 5)])
 def test_changes_are_found_and_named(first: float, then: float, arms: int) -> None:
     """Within 150 outcomes of each arm after a change, at level 0.01; docs/agent.md has more."""
     rng, found, named = np.random.default_rng(3), 0, 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from helpers.cases import each
 from scipy import stats
 
 from graphbandits.live.evidence import natural_family
@@ -70,7 +70,7 @@ def log_probability(posterior: Any, state: Any, reward: float, weight: float) ->
     return float(stats.t.logpdf(reward, 2.0 * a, values["mean"], spread))
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", EXAMPLES)
 def test_ratio_of_predictions_is_that_of_scipy(name: str) -> None:
     posterior, outcomes = EXAMPLES[name]
     family = natural_family(posterior)
@@ -89,7 +89,7 @@ def test_ratio_of_predictions_is_that_of_scipy(name: str) -> None:
         assert np.ptp(expected) > 1e-3
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", EXAMPLES)
 def test_statistics_add_up_to_the_updated_state(name: str) -> None:
     posterior, outcomes = EXAMPLES[name]
     family = natural_family(posterior)
@@ -106,7 +106,7 @@ def test_statistics_add_up_to_the_updated_state(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", EXAMPLES)
 def test_weak_prior_has_the_same_means_and_is_no_stronger(name: str) -> None:
     """The first arms have the default prior, which is its own weak prior."""
     posterior, _ = EXAMPLES[name]

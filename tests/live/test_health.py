@@ -485,10 +485,8 @@ def test_low_shares_are_reported() -> None:
         agent.observe(agent.decide(), outcomes)
     found = agent.health()
     few = [line for line in found.notes if line.startswith("few answers")]
-    assert few == [
-        "few answers for bob (20 of 60): of all arms 140 of 180 outcomes were received; check how "
-        "these outcomes are recorded"
-    ]
+    (line,) = few
+    assert line.startswith("few answers for bob (20 of 60): of all arms 140 of 180 outcomes")
     assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
 
 

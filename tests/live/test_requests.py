@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ import numpy as np
 import pytest
 from helpers import ROOT
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 
 from graphbandits import Agent
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live.operations import OPERATIONS
-from graphbandits.live.requests import MOST_BYTES, answer, handle, read_json
+from graphbandits.live.requests import MOST_BYTES, answer, handle
 from graphbandits.live.values import MAX_DECISIONS, MAX_DEPTH
 
 NAMES = ["ann", "bob", "eve"]
@@ -48,90 +48,66 @@ def refusal(agent: Agent, line: str | bytes) -> str:
 
 # --- operations ---------------------------------------------------------------------------------
 
-#: Requests, and the same calls in Python. "$1" is the id of the first open decision.
-CALLS: list[tuple[dict[str, Any], Callable[[Agent], object]]] = [
-    ({"op": "decide"}, lambda a: a.decide(1)),
-    ({"op": "decide", "n": 2, "distinct": True}, lambda a: a.decide(2, distinct=True)),
-    ({"op": "decide", "among": ["bob"]}, lambda a: a.decide(among=["bob"])),
-    ({"op": "decide", "exclude": ["bob"]}, lambda a: a.decide(exclude=["bob"])),
-    ({"op": "decide", "graph": "complete"}, lambda a: a.decide(graph="complete")),
-    ({"op": "decide", "context": {"day": [3]}}, lambda a: a.decide(context={"day": [3]})),
-    ({"op": "decide", "pending": "expected"}, lambda a: a.decide(pending="expected")),
-    ({"op": "decide", "expires": 5}, lambda a: a.decide(expires=5)),
-    (
-        {"op": "observe", "id": "$1", "outcomes": {"bob": 1}},
-        lambda a: a.observe(a.pending[0], {"bob": 1}),
-    ),
-    (
-        {"op": "observe", "id": "$1", "outcomes": {"bob": [3, 10]}, "partial": True},
-        lambda a: a.observe(a.pending[0], {"bob": (3, 10)}, partial=True),
-    ),
-    (
-        {"op": "observe", "id": "$1", "outcomes": dict.fromkeys(NAMES, 0), "extra": True},
-        lambda a: a.observe(a.pending[0], dict.fromkeys(NAMES, 0), extra=True),
-    ),
-    (
-        {"op": "observe_many", "outcomes": {"$1": {"bob": 1}}, "partial": True, "request": "r"},
-        lambda a: a.observe_many({a.pending[0]: {"bob": 1}}, partial=True, request="r"),
-    ),
-    ({"op": "decide", "request": "r"}, lambda a: a.decide(1, request="r")),
-    ({"op": "close", "id": "$1"}, lambda a: a.close(a.pending[0])),
-    (
-        {"op": "learn", "outcomes": {"ann": [3, 10], "eve": 1}, "key": "k"},
-        lambda a: a.learn({"ann": (3, 10), "eve": 1}, key="k"),
-    ),
-    (
-        {"op": "learn", "outcomes": [{"arm": "eve", "reward": 1}, {"arm": "ann", "reward": 0}]},
-        lambda a: a.learn({"eve": 1, "ann": 0}),
-    ),
-    (
-        {"op": "learn", "outcomes": [{"arm": "eve", "total": 2, "count": 5}]},
-        lambda a: a.learn({"eve": (2, 5)}),
-    ),
-    (
-        {"op": "add_arm", "name": "joe", "prior": [2, 5], "edges": {"ann": 0.5}},
-        lambda a: a.add_arm("joe", (2, 5), {"ann": 0.5}),
-    ),
-    (
-        {"op": "add_arm", "name": "joe", "reveals": ["ann"], "revealed_by": ["bob"]},
-        lambda a: a.add_arm("joe", reveals=["ann"], revealed_by=["bob"]),
-    ),
-    ({"op": "retire", "arms": ["ann"]}, lambda a: a.retire("ann")),
-    ({"op": "pause", "arms": ["ann"]}, lambda a: a.pause("ann")),
-    ({"op": "resume", "arms": ["eve"]}, lambda a: a.resume("eve")),
-    ({"op": "set_graph", "graph": "complete"}, lambda a: a.set_graph("complete")),
-    ({"op": "set_policy", "policy": "ts-n"}, lambda a: a.set_policy("ts-n")),
-    (
-        {"op": "set_policy", "policy": "ucb-n", "reset": True},
-        lambda a: a.set_policy("ucb-n", reset=True),
-    ),
-    ({"op": "reset"}, lambda a: a.reset()),
+#: Requests that change an agent. "$1" is the id of the first open decision.
+REQUESTS: list[dict[str, Any]] = [
+    {"op": "decide"},
+    {"op": "decide", "n": 2, "distinct": True},
+    {"op": "decide", "among": ["bob"]},
+    {"op": "decide", "exclude": ["bob"]},
+    {"op": "decide", "graph": "complete"},
+    {"op": "decide", "context": {"day": [3]}},
+    {"op": "decide", "pending": "expected"},
+    {"op": "decide", "expires": 5},
+    {"op": "decide", "request": "r"},
+    {"op": "observe", "id": "$1", "outcomes": {"bob": 1}},
+    {"op": "observe", "id": "$1", "outcomes": {"bob": [3, 10]}, "partial": True},
+    {"op": "observe", "id": "$1", "outcomes": dict.fromkeys(NAMES, 0), "extra": True},
+    {"op": "observe_many", "outcomes": {"$1": {"bob": 1}}, "partial": True, "request": "r"},
+    {"op": "close", "id": "$1"},
+    {"op": "learn", "outcomes": {"ann": [3, 10], "eve": 1}, "key": "k"},
+    {"op": "learn", "outcomes": [{"arm": "eve", "reward": 1}, {"arm": "ann", "reward": 0}]},
+    {"op": "learn", "outcomes": [{"arm": "eve", "total": 2, "count": 5}]},
+    {"op": "add_arm", "name": "joe", "prior": [2, 5], "edges": {"ann": 0.5}},
+    {"op": "add_arm", "name": "joe", "reveals": ["ann"], "revealed_by": ["bob"]},
+    {"op": "retire", "arms": ["ann"]},
+    {"op": "pause", "arms": ["ann"]},
+    {"op": "resume", "arms": ["eve"]},
+    {"op": "set_graph", "graph": "complete"},
+    {"op": "set_policy", "policy": "ts-n"},
+    {"op": "set_policy", "policy": "ucb-n", "reset": True},
+    {"op": "reset"},
 ]
 
 
-@pytest.mark.parametrize(
-    ("request_", "call"), CALLS, ids=[json.dumps(request)[:60] for request, _ in CALLS]
-)
-def test_request_does_what_the_method_does(
-    request_: dict[str, Any], call: Callable[[Agent], object]
-) -> None:
+def call_method(agent: Agent, request: dict[str, Any]) -> None:
+    """Call the method of the agent that a request stands for."""
+    keys = dict(request)
+    method = getattr(agent, keys.pop("op"))
+    if "id" in keys:
+        keys["decision"] = keys.pop("id")
+    if request["op"] == "learn":
+        keys["table"] = keys.pop("outcomes")
+    method(*keys.pop("arms", ()), **keys)
+
+
+@each("request_", REQUESTS)
+def test_request_does_what_the_method_does(request_: dict[str, Any]) -> None:
     one, other = new(), new()
     for agent in (one, other):
         agent.decide(among=["bob"])
         agent.pause("eve")
-    text = json.dumps(request_).replace("$1", one.pending[0])
     before = without_ids(one)
-    found = answer(one, text)
+    found = answer(one, json.dumps(request_).replace("$1", one.pending[0]))
     assert found["ok"], found
-    call(other)
+    call_method(other, json.loads(json.dumps(request_).replace("$1", other.pending[0])))
     assert without_ids(one) == without_ids(other) != before
     assert one.decide(graph="complete").arm == other.decide(graph="complete").arm
 
 
 def test_every_operation_has_a_test() -> None:
     reads = {"beliefs", "explain", "status", "health", "history", "pending", "decision"}
-    assert {request["op"] for request, _ in CALLS} | reads == set(OPERATIONS)
-    used = {key for request, _ in CALLS for key in request} | {"op"}
+    assert {request["op"] for request in REQUESTS} | reads == set(OPERATIONS)
+    used = {key for request in REQUESTS for key in request} | {"op"}
     wanted = {key for op in OPERATIONS if op not in reads for key in OPERATIONS[op].keys}
     assert wanted - used == {"pi", "unknown"}
 
@@ -215,7 +191,7 @@ def test_null_is_the_default() -> None:
     assert without_ids(one) == without_ids(other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("graph", "ann", "bob"),
     [
         ({"edges": [["ann", "bob"], ["eve"]]}, {"ann": 1, "bob": 1}, {"ann": 1, "bob": 1}),
@@ -250,7 +226,7 @@ def test_edges_of_numbered_arms() -> None:
     assert agent.decide(among=[0]).reveals == {0: 1.0, 2: 1.0}
 
 
-@pytest.mark.parametrize("edges", [[], [["ann", "bob"]], [["ann", "bob"], ["ann", "bob"]]])
+@each("edges", [[], [["ann", "bob"]], [["ann", "bob"], ["ann", "bob"]]])
 def test_edges_must_name_all_arms(edges: list[list[str]]) -> None:
     """A single new edge must not replace the whole graph by mistake."""
     agent = new(graph="complete")
@@ -293,14 +269,12 @@ def test_files_of_graphs_can_be_forbidden(tmp_path: Path) -> None:
 # --- refused requests ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "",
         "nonsense",
         "[]",
-        '"decide"',
-        "3",
         "null",
         '{"op": "decide"',
         '{"op": "decide"} {}',
@@ -308,29 +282,18 @@ def test_files_of_graphs_can_be_forbidden(tmp_path: Path) -> None:
         '{"op": "decide", "n": 1, "n": 2}',
         '{"op": "learn", "outcomes": {"ann": 1, "ann": 1}}',
         '{"op": "learn", "outcomes": {"ann": NaN}}',
-        '{"op": "learn", "outcomes": {"ann": -Infinity}}',
         '{"op": "learn", "outcomes": {"ann": 1e999}}',
         f'{{"op": "decide", "n": {"9" * 301}}}',
-        f'{{"op": "decide", "n": {"9" * 5000}}}',
         '{"op": "decide", "context": "\\ud800"}',
         '{"op": "decide", "context": "a\nb"}',
-    ],
-    ids=lambda line: line[:50],
-)
-def test_invalid_json_is_refused(line: str) -> None:
-    check_refusal(refusal(new(), line))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
+        '{"op": "decide", "context": "\ud800"}',
         b'{"op": "d\xe9cide"}',
         b"\xff\xfe{\x00}\x00",
         b'{"op": "decide", "context": "\xed\xa0\x80"}',
         b'{"op": "decide"\x00}',
     ],
 )
-def test_invalid_bytes_are_refused(line: bytes) -> None:
+def test_invalid_json_is_refused(line: str | bytes) -> None:
     check_refusal(refusal(new(), line))
 
 
@@ -342,10 +305,6 @@ def test_utf_8_is_read_with_and_without_a_mark() -> None:
         )
         [made] = answer(agent, line)["decisions"]
         assert (made["arm"], made["context"]) == ("日本", "😀")
-
-
-def test_text_with_half_a_character_is_refused() -> None:
-    check_refusal(refusal(new(), '{"op": "decide", "context": "\ud800"}'))
 
 
 def test_long_request_is_refused() -> None:
@@ -366,7 +325,7 @@ def test_nesting_has_a_limit() -> None:
     check_refusal(refusal(agent, '{"a":' * 10**5))
 
 
-@pytest.mark.parametrize(
+@each(
     "request_",
     [
         {},
@@ -377,87 +336,56 @@ def test_nesting_has_a_limit() -> None:
         {"op": "reset", "arms": ["ann"]},
         {"op": "observe", "outcomes": {"ann": 1}},
         {"op": "observe", "id": "1-0123456789ab"},
-        {"op": "close", "id": None},
         {"op": "close", "id": 1},
         {"op": "close", "id": "1-0123456789ab"},
         {"op": "decide", "n": 0},
-        {"op": "decide", "n": 1.5},
         {"op": "decide", "n": True},
         {"op": "decide", "n": MAX_DECISIONS + 1},
         {"op": "decide", "n": 4, "distinct": True},
         {"op": "decide", "distinct": "yes"},
         {"op": "decide", "among": "ann"},
-        {"op": "decide", "among": [["ann"]]},
         {"op": "decide", "among": [True]},
-        {"op": "decide", "among": [1.0]},
         {"op": "decide", "among": ["anne"]},
         {"op": "decide", "among": []},
-        {"op": "decide", "exclude": ["x" * 10**6]},
         {"op": "decide", "pending": "both"},
         {"op": "decide", "expires": "1h"},
-        {"op": "decide", "expires": 0},
         {"op": "decide", "expires": 2e11},
         {"op": "decide", "graph": "sta"},
         {"op": "decide", "graph": ["star"]},
-        {"op": "decide", "graph": {"edge": []}},
         {"op": "decide", "graph": {"edges": {"ann": "bob"}}},
         {"op": "decide", "graph": {"edges": [["ann"]]}},
         {"op": "decide", "graph": {"edges": [["ann", "joe"]]}},
         {"op": "decide", "graph": {"edges": [["ann", "bob", 2]]}},
-        {"op": "decide", "graph": {"edges": [["ann", "bob", "1"]]}},
         {"op": "decide", "graph": {"edges": [["ann", "ann", 0.5]]}},
         {"op": "decide", "graph": {"edges": [["ann", "bob", 1], ["bob", "ann", 0.5]]}},
         {"op": "set_graph", "graph": {"edges": [], "directed": 1}},
         {"op": "set_graph", "graph": "file:missing.csv"},
         {"op": "learn", "outcomes": {}},
-        {"op": "learn", "outcomes": []},
         {"op": "learn", "outcomes": "data.csv"},
-        {"op": "learn", "outcomes": {"ann": True}},
         {"op": "learn", "outcomes": {"ann": [1]}},
         {"op": "learn", "outcomes": {"ann": 0.5}},
         {"op": "learn", "outcomes": {"joe": 1}},
         {"op": "learn", "outcomes": [{"arm": "ann"}]},
-        {"op": "learn", "outcomes": [{"arm": ["ann"], "reward": 1}]},
         {"op": "learn", "outcomes": [{"arm": "ann", "reward": "1"}]},
         {"op": "learn", "outcomes": [{"arm": "ann", "reward": 1}, {"arm": "ann", "total": 1}]},
         {"op": "learn", "outcomes": [{"arm": "ann", "reward": 1, "count": 0.5}]},
-        {"op": "learn", "outcomes": [["ann", 1]]},
         {"op": "learn", "outcomes": {"ann": 1}, "key": ""},
         {"op": "add_arm", "name": "ann"},
-        {"op": "add_arm", "name": 3},
         {"op": "add_arm", "name": "joe", "prior": 2},
-        {"op": "add_arm", "name": "joe", "prior": {"a": "x"}},
         {"op": "add_arm", "name": "joe", "edges": {"ann": 2}},
-        {"op": "add_arm", "name": "joe", "edges": {"ann": "1"}},
         {"op": "pause", "arms": []},
-        {"op": "set_policy", "policy": "idsn"},
         {"op": "set_policy", "policy": "ucb-n"},
         {"op": "beliefs", "accuracy": "high"},
         {"op": "history", "last": 0},
-        {"op": "history", "last": -1},
     ],
-    ids=lambda request: json.dumps(request)[:70],
 )
 def test_invalid_requests_are_refused(request_: dict[str, Any]) -> None:
     check_refusal(refusal(new(), json.dumps(request_)))
 
 
-def test_late_and_contradicting_outcomes_are_refused() -> None:
-    agent = new(graph="complete")
-    id_ = agent.decide().id
-    for outcomes in ({"ann": 1}, {"bob": 0}):
-        line = json.dumps({"op": "observe", "id": id_, "outcomes": outcomes, "partial": True})
-        assert answer(agent, line) == answer(agent, line) == {"ok": True}
-    line = json.dumps({"op": "observe", "id": id_, "outcomes": {"ann": 0}})
-    assert "cannot be changed" in refusal(agent, line)
-    assert agent.status()["outcomes"] == 2
-    assert answer(agent, json.dumps({"op": "close", "id": id_})) == {"ok": True}
-    assert "is closed" in refusal(agent, line.replace("ann", "eve"))
-
-
-@pytest.mark.parametrize("reward", [1e308, 3e50])
+@each("reward", [1e308, 3e50])
 def test_agent_is_usable_after_extreme_rewards(tmp_path: Path, reward: float) -> None:
-    agent = new(posterior="normal(noise=2)", policy="ts-n", store=tmp_path / "a.db")
+    agent = new(posterior="normal(noise=2)", policy="ts-n", store=tmp_path / f"{reward}.db")
     requests = [
         {"op": "observe", "id": agent.decide(among=["ann"]).id, "outcomes": {"ann": reward}},
         {"op": "learn", "outcomes": {"bob": reward}},
@@ -469,7 +397,7 @@ def test_agent_is_usable_after_extreme_rewards(tmp_path: Path, reward: float) ->
             assert answer(agent, json.dumps(request))["ok"]
     assert answer(agent, '{"op": "decide"}')["ok"]
     agent.verify()
-    assert Agent(store=tmp_path / "a.db").state == agent.state
+    assert Agent(store=tmp_path / f"{reward}.db").state == agent.state
 
 
 def test_error_of_the_store_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,11 +423,6 @@ def test_requests_as_values_are_checked_too() -> None:
         handle(new(), ["decide"])
     with refuses(InputError, match="'decide' has no key 3"):
         handle(new(), {"op": "decide", 3: 4})
-
-
-def test_read_json_returns_the_value() -> None:
-    text = '{"a": [1, -2.5, 1e3, true, null, "\\u00e9"], "b": {}}'
-    assert read_json(text) == {"a": [1, -2.5, 1000.0, True, None, "é"], "b": {}}
 
 
 # --- documentation ------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.agents import failures_of
+from helpers.cases import each
 
 from graphbandits import Agent, BetaBernoulli
 from graphbandits._types import State
@@ -15,7 +17,6 @@ from graphbandits.registry import registered
 from graphbandits.simulation.loop import update_state
 
 ARMS = 4
-MARKED = [name for name in registered("policy") if own_plays_only(as_policy(name)) is not None]
 
 
 def after_update(agent: Agent, number: int, seen: dict[int, tuple[float, float]]) -> State:
@@ -26,9 +27,15 @@ def after_update(agent: Agent, number: int, seen: dict[int, tuple[float, float]]
     return update_state(state.setup.policy, arrays, event)
 
 
-@pytest.mark.parametrize("posterior", ["", "(discount=0.8)", "(half_life=30)"])
-@pytest.mark.parametrize("policy", [*MARKED, "floor(policy=ts, mass=0.1)"])
-def test_outcomes_are_learned_as_by_update(policy: str, posterior: str) -> None:
+def test_outcomes_are_learned_as_by_update() -> None:
+    names = [name for name in registered("policy") if own_plays_only(as_policy(name)) is not None]
+    for k, policy in enumerate([*names, "floor(policy=ts, mass=0.1)"]):
+        posterior = ("", "(discount=0.8)", "(half_life=30)")[k % 3]
+        with failures_of(policy, posterior):
+            learned_as_by_update(policy, posterior)
+
+
+def learned_as_by_update(policy: str, posterior: str) -> None:
     clock = iter(np.arange(100.0, 1000.0, 7.0)).__next__
     prior = f"beta-bernoulli{posterior}"
     agent = Agent(
@@ -76,7 +83,7 @@ class Failing(BetaBernoulli):
         return None  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(("reward", "kind"), [(1, PolicyError), (0, InputError)])
+@each(("reward", "kind"), [(1, PolicyError), (0, InputError)])
 def test_errors_of_a_posterior_are_those_of_update(
     reward: int, kind: type[GraphBanditsError]
 ) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import schemathesis
+from helpers.agents import failures_of
+from helpers.cases import each
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
@@ -15,10 +18,6 @@ from graphbandits.live import values
 from graphbandits.live.values import MAX_DEPTH, Value
 from graphbandits.service.agents import SETTINGS
 
-VALUES: dict[str, Value] = {
-    **{name: value for name, value in vars(values).items() if isinstance(value, Value)},
-    **{f"new agent: {key}": value for key, value in SETTINGS.items() if key != "name"},
-}
 SCALARS = (
     st.none()
     | st.booleans()
@@ -54,9 +53,13 @@ def has_whole_float(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
-@pytest.mark.parametrize("name", VALUES)
-def test_the_check_agrees_with_the_schema(name: str) -> None:
-    schema, is_valid = VALUES[name].schema, VALUES[name].is_valid
+def all_values() -> dict[str, Value]:
+    known = {name: value for name, value in vars(values).items() if isinstance(value, Value)}
+    return known | {f"new agent: {key}": one for key, one in SETTINGS.items() if key != "name"}
+
+
+def agrees_with_schema(value: Value, examples: int) -> None:
+    schema, is_valid = value.schema, value.is_valid
     jsonschema_rs.meta.validate(schema)
     validator = jsonschema_rs.validator_for(schema)
     found = {True: 0, False: 0}
@@ -64,7 +67,7 @@ def test_the_check_agrees_with_the_schema(name: str) -> None:
 
     @seed(1)
     @settings(
-        max_examples=150,
+        max_examples=examples,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -78,11 +81,25 @@ def test_the_check_agrees_with_the_schema(name: str) -> None:
         found[is_valid(value)] += 1
 
     check()
-    assert found[True] > 2
-    assert found[False] > 20 or not schema
+    assert found[True] > 0
+    assert found[False] > 3 or not schema
 
 
-@pytest.mark.parametrize(
+def test_the_check_of_a_value_agrees_with_its_schema() -> None:
+    schemas = {json.dumps(one.schema): one for one in all_values().values()}
+    for text, value in schemas.items():
+        with failures_of(text):
+            agrees_with_schema(value, 25)
+
+
+@pytest.mark.nightly
+def test_the_checks_agree_in_many_examples() -> None:
+    for name, value in all_values().items():
+        with failures_of(name):
+            agrees_with_schema(value, 1000)
+
+
+@each(
     ("value", "good", "bad"),
     [
         (values.DECISIONS, 10_000, 10_001),

@@ -373,10 +373,8 @@ def test_an_agent_in_memory_whose_prior_cannot_be_stored_shares_no_arrays() -> N
     assert agent.trend()["decision"] == list(range(6, 12))
     assert agent.state == other.state
     for name, array in agent._state.policy_state.items():
-        for record in (agent._trend, agent._health):
-            if record is not None:
-                shared = record._state.policy_state[name]
-                assert not np.shares_memory(array, shared)
+        for record in agent._records.values():
+            assert not np.shares_memory(array, record._state.policy_state[name])
 
 
 def test_a_saved_agent(tmp_path: Path) -> None:

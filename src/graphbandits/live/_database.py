@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from graphbandits.errors import GraphBanditsError, InputError, StoreError, UncertainError
 
@@ -108,26 +108,17 @@ class Connection:
         self._pid = os.getpid()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        self._check_process()
-        try:
+        with self._checked():
             found: list[Row] = self.database.execute(self.raw, sql, values).fetchall()
-        except BaseException as error:
-            self._fail(error)
         return found
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        self._check_process()
-        try:
+        with self._checked():
             return int(self.database.execute(self.raw, sql, values).rowcount)
-        except BaseException as error:
-            self._fail(error)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._check_process()
-        try:
+        with self._checked():
             self.database.execute_many(self.raw, sql, rows)
-        except BaseException as error:
-            self._fail(error)
 
     @contextmanager
     def transaction(self, begin: str) -> Iterator[None]:
@@ -160,15 +151,18 @@ class Connection:
         with suppress(self.database.errors):
             self.raw.close()
 
-    def _check_process(self) -> None:
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        """Explain errors of the database, after which the connection is not used again."""
         if not self.is_usable():
             raise StoreError(f"{self.database}: a transaction ends in the process that began it")
-
-    def _fail(self, error: BaseException) -> NoReturn:
-        self.failed = True  # also after Ctrl-C, which leaves the statement half done
-        if isinstance(error, self.database.errors):
-            raise self.database.explain(error, self) from error
-        raise error
+        try:
+            yield
+        except BaseException as error:
+            self.failed = True  # also after Ctrl-C, which leaves the statement half done
+            if isinstance(error, self.database.errors):
+                raise self.database.explain(error, self) from error
+            raise
 
 
 class SQLite:
@@ -287,15 +281,15 @@ class SQLite:
                 raise InputError(f"{self} is a directory: name a file in it, such as agents.db")
             if not self.path.parent.is_dir():
                 raise InputError(f"cannot use {self}: there is no directory {self.path.parent}")
-            if not self.path.exists():
-                if not create:
-                    raise no_store(self)
+            exists = self.path.exists()
             # SQLite would overwrite it. Do not open it: a close releases all locks of the process
-            elif 0 < self.path.stat().st_size < SMALLEST_FILE:
+            if exists and 0 < self.path.stat().st_size < SMALLEST_FILE:
                 raise InputError(f"{self} is not a database of SQLite: choose another file")
+            if not exists and not create:
+                raise no_store(self)
+        except InputError:
+            raise
         except (OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"cannot use {str(self)!r} as a store: {error}") from None
 
     def _check_owner(self, connection: Connection, create: bool) -> None:

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice, takewhile
@@ -28,6 +28,7 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs import GraphLike, Process
+from graphbandits.live import views
 from graphbandits.live.deciding import as_decision, check_lifetime, explain
 from graphbandits.live.decision import Decision, Explanation
 from graphbandits.live.evidence import HealthRecord
@@ -39,13 +40,15 @@ from graphbandits.live.journal import (
     PastJournal,
     Snapshot,
     copy_objects,
+    made_entries,
+    numbered,
 )
 from graphbandits.live.methods import AgentMethods, id_of, seconds_of
 from graphbandits.live.operations import Operation, close_entries, hash_of
 from graphbandits.live.setup import MODEL, Setup
 from graphbandits.live.state import AgentState, MissingEntriesError, number_in
 from graphbandits.live.values import timestamp
-from graphbandits.live.views import TrendRecord, count_entries, describe
+from graphbandits.live.views import TrendRecord
 from graphbandits.policies import Policy, as_policy
 from graphbandits.policies.wrappers import ExplorationFloor
 from graphbandits.posteriors import Arm, BeliefsByArm, Posterior
@@ -174,15 +177,9 @@ class Agent(AgentMethods):
             "accuracy": accuracy,
             "weight": weight,
         }
-        self._clock, self._lock = clock, threading.RLock()
-        self._entries_since_snapshot, self._snapshot_interval = 0, SNAPSHOT_ENTRIES
-        self._invalid = False
-        self._health: HealthRecord | None = None
-        self._trend: TrendRecord | None = None
-        self._store: AgentStore | None = None
+        self._prepare(clock, name)
         seconds = None if expires is None else check_lifetime(seconds_of(expires))
         if store is None:
-            self.name = name
             self._journal: Journal = MemoryJournal()
             self._state = AgentState(_new_setup(given), seconds)
             self._start = self._state.setup
@@ -192,6 +189,15 @@ class Agent(AgentMethods):
             self._open(store, name, given, seconds)
 
     # Creation -------------------------------------------------------------------------------------
+
+    def _prepare(self, clock: Callable[[], float], name: str) -> None:
+        """Set everything except the journal and the state."""
+        self.name = name
+        self._clock, self._lock = clock, threading.RLock()
+        self._entries_since_snapshot, self._snapshot_interval = 0, SNAPSHOT_ENTRIES
+        self._invalid = False
+        self._records: dict[type, HealthRecord | TrendRecord] = {}
+        self._store: AgentStore | None = None
 
     def _open(
         self,
@@ -209,7 +215,7 @@ class Agent(AgentMethods):
                 raise
             _new_setup(given)  # invalid arguments must not create a file
             store = open_store(place)
-        self._store, self.name = store, name
+        self._store = store
         if name not in store.agents():
             if given["policy"] is None:
                 store.journal(name)  # raises an error that lists the names
@@ -241,18 +247,14 @@ class Agent(AgentMethods):
         """Raise InputError if an argument contradicts the agent, now and at its creation."""
         created = self._state.created
         current = self._state.setup.pack(hash_of) | {"expires": self._state.lifetime}
-        plain = {key: given[key] for key in ("seed", "trial", "horizon") if given[key] is not None}
-        if given["policy"] is not None:
-            plain["policy"] = text_of(as_policy(given["policy"]))
-        if expires is not None:
-            plain["expires"] = expires
-        for key, value in plain.items():
-            if value not in (created[key], current[key]):
-                remedy = "; set_policy changes the policy" if key == "policy" else ""
+        policy = None if given["policy"] is None else text_of(as_policy(given["policy"]))
+        asked = given | {"policy": policy, "expires": expires}
+        for key in ("seed", "trial", "horizon", "policy", "expires"):
+            if asked[key] not in (None, created[key], current[key]):
+                remedy = ", or call set_policy" if key == "policy" else ""
                 raise ConflictError(
-                    f"{key}={short_repr(value)} contradicts the agent '{self.name}' in "
-                    f"{self._place}, which has {key}={short_repr(current[key])}: omit it, or "
-                    f"choose another name{remedy}"
+                    f"{key}={short_repr(asked[key])} contradicts the agent '{self.name}' in "
+                    f"{self._place}, which has {key}={short_repr(current[key])}: omit it{remedy}"
                 )
         if any(given[key] is not None for key in MODEL):
             before = Setup.unpack(created, self._get)
@@ -260,7 +262,7 @@ class Agent(AgentMethods):
             if all(reasons):
                 raise ConflictError(
                     f"the arguments contradict the agent '{self.name}' in {self._place}: "
-                    f"{reasons[-1]}. Omit them to open it, or choose another name"
+                    f"{reasons[-1]}. Omit them to open it"
                 )
 
     @property
@@ -368,12 +370,9 @@ class Agent(AgentMethods):
                 entries = [one for one in rows if one.number > start][-(last or 0) :]
             else:
                 start = start if last is None else max(start, state.number - last)
-                entries = takewhile(
-                    lambda entry: entry.number <= state.number,
-                    # a database has no numbers of any size
-                    self._journal.entries(min(start, state.number)),
-                )
-            return describe(entries, state.setup.arms, self._journal)
+                # a database has no numbers of any size
+                entries = self._entries(min(start, state.number), state.number)
+            return views.describe(entries, state.setup.arms, self._journal)
 
     def log(self) -> DecisionLog:
         from graphbandits.live.log import DecisionLog
@@ -381,17 +380,15 @@ class Agent(AgentMethods):
         with self._lock:
             state = self._current()
             start = self._base_state(self._journal.oldest_snapshot())
-            entries = self._journal.entries(start.number)
-            made = takewhile(lambda one: one.number <= state.number, entries)
+            made = self._entries(start.number, state.number)
             # the next operation will write these entries
-            expired = state.due(self._now())
             due = [
-                entry._replace(time=one.expires or 0.0)
-                for entry, one in zip(
-                    close_entries(state, 0.0, expired, "expired"), expired, strict=True
-                )
+                entry
+                for one in state.due(self._now())
+                for entry in close_entries(one.expires or 0.0, [one], "expired")
             ]
-            return DecisionLog._of_journal(start, chain(made, due), self._get)
+            entries = chain(made, numbered(due, state.number))
+            return DecisionLog._of_journal(start, entries, self._get)
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         with self._lock:
@@ -423,33 +420,21 @@ class Agent(AgentMethods):
     def health(self, level: float = 0.01) -> Health:
         level = check_level(level)
         with self._lock:
-            return _retried(self._health_record).report(self._now(), level)
+            return self._record(HealthRecord).report(self._now(), level)
 
-    def _health_record(self) -> HealthRecord:
-        known, self._health = self._health, None  # if the next line is interrupted
-        self._health = self._extended(HealthRecord, known)
-        return self._health
+    def _record(self, kind: type[R]) -> R:
+        """Return a record after all entries so far; that of an earlier call is continued."""
+        self._records[kind] = found = _retried(lambda: self._extended(kind))
+        return found
 
-    def _trend_record(self) -> TrendRecord:
-        known, self._trend = self._trend, None  # if the next line is interrupted
-        self._trend = self._extended(TrendRecord, known)
-        return self._trend
-
-    def _extended(self, kind: type[R], known: R | None) -> R:
-        """Return a record after all entries so far; ``known`` is continued if it is valid."""
+    def _extended(self, kind: type[R]) -> R:
+        known = cast(R | None, self._records.pop(kind, None))  # none if the next is interrupted
         state, first = self._current(), self._journal.first()
         if known is None or not self._is_valid(known):
             base = self._journal.oldest_snapshot()
-            if first > 1 and (base is None or not base.data):  # in memory: it cannot be stored
-                start = state.shadow()
-                start.policy_state = {
-                    name: np.array(array) for name, array in state.policy_state.items()
-                }
-            else:
-                start = self._base_state(base)
-            known = kind(start, first)
-        entries = self._journal.entries(known.last[0])
-        known.add(takewhile(lambda one: one.number <= state.number, entries), self._get)
+            unknown = first > 1 and (base is None or not base.data)  # in memory: it is not stored
+            known = kind(state.shadow() if unknown else self._base_state(base), first)
+        known.add(self._entries(known.last[0], state.number), self._get)
         return known
 
     def _is_valid(self, record: HealthRecord | TrendRecord) -> bool:
@@ -464,36 +449,30 @@ class Agent(AgentMethods):
     def trend(self, points: int = 200) -> dict[str, Any]:
         most = check_integer(points, "points")
         with self._lock:
-            return _retried(self._trend_record).to_dict(most)
+            return self._record(TrendRecord).to_dict(most)
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
         most = check_integer(limit, "limit")
         if not isinstance(search, str):
             raise InputError(f"search must be a text, not {short_repr(search)}")
-        from graphbandits.live.views import arm_rows, search_arms
-
         with self._lock:
-            state, counts = self._current(), _retried(self._trend_record).counts
+            state, counts = self._current(), self._record(TrendRecord).counts
             beliefs = self._known_beliefs(state)
-            found = search_arms(state, counts, beliefs, search)
-            return arm_rows(state, counts, beliefs, found[:most]), len(found)
+            found = views.search_arms(state, counts, beliefs, search)
+            return views.arm_rows(state, counts, beliefs, found[:most]), len(found)
 
     def neighbourhood(self, around: Iterable[Arm] = (), limit: int = 2000) -> dict[str, Any]:
         most = check_integer(limit, "limit")
-        from graphbandits.live.views import part_of_graph
-
         with self._lock:
-            state, counts = self._current(), _retried(self._trend_record).counts
+            state, counts = self._current(), self._record(TrendRecord).counts
             chosen = state.setup.numbers_of(around, "around")[:most]
-            return part_of_graph(state, counts, self._known_beliefs(state), chosen, most)
+            return views.part_of_graph(state, counts, self._known_beliefs(state), chosen, most)
 
     def decisions(
         self, limit: int = 50, *, before: int | None = None, only_open: bool = False
     ) -> list[dict[str, Any]]:
         most = check_integer(limit, "limit")
         end = None if before is None else check_integer(before, "before")
-        from graphbandits.live.views import decision_rows
-
         with self._lock:
             state, now = self._current(), self._now()
             last = state.decisions if end is None else min(state.decisions, end - 1)
@@ -501,7 +480,7 @@ class Agent(AgentMethods):
             if only_open:
                 opened = (n for n, one in state.open.items() if not one.is_due(now) and n <= last)
                 numbers = sorted(opened, reverse=True)
-            return decision_rows(state, self._journal, now, list(islice(numbers, most)))
+            return views.decision_rows(state, self._journal, now, list(islice(numbers, most)))
 
     def decision(self, id: str) -> Decision:
         id_ = id_of(id)
@@ -526,13 +505,8 @@ class Agent(AgentMethods):
                     f"decision {id_} cannot be explained: its entry was removed from the journal"
                 )
             number = entry.decision or 0
-            made = [
-                one
-                for earlier in range(entry.body.get("round", number), number)
-                for one in self._journal.of_decision(earlier)
-                if one.kind == "decide"
-            ]
-            made.append(entry)
+            first = entry.body.get("round", number)
+            made = [*made_entries(self._journal, range(first, number)), entry]
             before = self._past(made[0].number - 1)
             return explain(before, made, self._get, most)
 
@@ -556,35 +530,22 @@ class Agent(AgentMethods):
             The figure.
         """
         most = check_integer(arms, "arms")
-        from graphbandits.live.views import draw_agent
-
         with self._lock:
             state = self._current()
-            return draw_agent(state, self._journal, self._known_beliefs(state), most, width)
+            return views.draw_agent(state, self._journal, self._known_beliefs(state), most, width)
 
     def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
         most = check_integer(arms, "arms")
         count = check_integer(last, "last", least=0)
-        from graphbandits.live.views import arm_table
-
         with self._lock:
             state = self._current()
-            counts = count_entries(self._journal.entries(), len(state.setup.arms))
-            table, others = arm_table(state, counts, self._known_beliefs(state), most)
-            first = state.decisions - count + 1
-            made = [
-                one
-                for number in range(max(1, first), state.decisions + 1)
-                for one in self._journal.of_decision(number)
-                if one.kind == "decide"
-            ]
-            decisions = describe(made, state.setup.arms, self._journal)
-            return {
-                "status": self.status(),
-                "arms": table,
-                "others": others,
-                "decisions": decisions[::-1],
-            }
+            counts = views.count_entries(self._journal.entries(), len(state.setup.arms))
+            table, others = views.arm_table(state, counts, self._known_beliefs(state), most)
+            last = state.decisions
+            made = made_entries(self._journal, range(last, max(0, last - count), -1))
+            decisions = views.describe(made, state.setup.arms, self._journal)
+            status = self.status()
+            return {"status": status, "arms": table, "others": others, "decisions": decisions}
 
     def _known_beliefs(self, state: AgentState) -> BeliefsByArm | None:
         """Return the beliefs; None if the policy has no posterior, or no arm is active."""
@@ -629,9 +590,8 @@ class Agent(AgentMethods):
                 state.replay(takewhile(lambda one: _is_past(one.time, moment), entries), self._get)
             if not state.number or not _is_past(state.time, moment):
                 first = state.time if start else next(self._journal.entries()).time
-                removed = f"entries before {_utc(first)} were removed"
-                what = removed if start > 1 else f"the agent was created at {_utc(first)}"
-                raise InputError(f"{what}: choose a later time than {_utc(moment)}")
+                what = f"the agent has no state at {_utc(moment)}"
+                raise InputError(f"{what}: choose a time from {_utc(first)} on")
             journal = PastJournal(self._journal, state.number)
             past = self._without_state(journal, lambda: moment, self.name)
             past._state, past._start = state, getattr(self, "_start", state.setup)
@@ -696,10 +656,8 @@ class Agent(AgentMethods):
     @classmethod
     def _without_state(cls, journal: Journal, clock: Callable[[], float], name: str) -> Agent:
         agent = object.__new__(cls)
-        agent._clock, agent._lock = clock, threading.RLock()
-        agent._entries_since_snapshot, agent._snapshot_interval = 0, SNAPSHOT_ENTRIES
-        agent._invalid, agent._store, agent.name = False, None, name
-        agent._journal, agent._health, agent._trend = journal, None, None
+        agent._prepare(clock, name)
+        agent._journal = journal
         return agent
 
     def compact(self) -> None:
@@ -745,8 +703,7 @@ class Agent(AgentMethods):
             if self._store is not None:
                 self._snapshot()
             # the next report starts from the snapshot; without one, at this moment
-            self._health = None if data else HealthRecord(self._state.shadow())
-            self._trend = None
+            self._records = {} if data else {HealthRecord: HealthRecord(self._state.shadow())}
             return removed
 
     def backup(self, place: str | os.PathLike[str]) -> None:
@@ -783,10 +740,8 @@ class Agent(AgentMethods):
             state = self._current()
             again = self._replayed(state.number)
             if again.digest() != state.digest():
-                raise StoreError(
-                    f"the journal of the agent '{self.name}' in {self._place} gives another state "
-                    "than the agent has: please report this"
-                )
+                where = f"the agent '{self.name}' in {self._place}"
+                raise StoreError(f"the journal of {where} gives another state: please report this")
             return state.number + 1 - self._journal.first()
 
     def disconnect(self) -> None:
@@ -800,6 +755,9 @@ class Agent(AgentMethods):
     def _get(self, key: str) -> bytes:
         return self._journal.get_object(key)
 
+    def _entries(self, after: int, until: int) -> Iterator[Entry]:
+        return takewhile(lambda one: one.number <= until, self._journal.entries(after))
+
     def _perform(self, operation: Operation) -> Any:
         result = operation.apply(self)
         if operation.learns:
@@ -808,18 +766,12 @@ class Agent(AgentMethods):
 
     def _warn_of_prior(self) -> None:
         """Warn the caller of a method if its outcomes contradict the prior."""
-        if not self._state.warning:
-            return
         with self._lock:
             state = self._state
             warning, state.warning = state.warning, ""
         if warning:
-            warnings.warn(
-                f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}; "
-                "see inspect_prior, and consider another prior",
-                InputWarning,
-                stacklevel=4,
-            )
+            text = f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}"
+            warnings.warn(f"{text}; see inspect_prior", InputWarning, stacklevel=4)
 
     def _run(self, prepare: Callable[[AgentState, float], tuple[list[Entry], T]]) -> T:
         """Run one operation in a transaction: all its entries are written, or none.
@@ -833,9 +785,10 @@ class Agent(AgentMethods):
                     state = self._catch_up(last)
                     result: Any = None
                     if due := state.due(now):
-                        entries = close_entries(state, now, due, "expired")
+                        entries = close_entries(now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
+                    entries = numbered(entries, state.number)
                     if self._journal.first() > 1:
                         entries = [self._complete(state, entry) for entry in entries]
                     change = state.prepare(entries, self._get)
@@ -858,8 +811,7 @@ class Agent(AgentMethods):
         """Add the id and the known outcomes to the end of a decision whose entries were removed."""
         if entry.decision is None or not entry.body.get("closes"):
             return entry
-        kinds = {one.kind for one in self._journal.of_decision(entry.decision)}
-        if "decide" in kinds:
+        if made_entries(self._journal, [entry.decision]):
             return entry
         decision = state.open[entry.decision]
         known = [[arm, *pair] for arm, pair in decision.seen.items()]
@@ -931,8 +883,7 @@ class Agent(AgentMethods):
     def _replayed(self, until: int, base: Snapshot | None = None) -> AgentState:
         """Return the state after an entry, from a snapshot (by default the oldest one)."""
         state = self._base_state(self._journal.oldest_snapshot() if base is None else base)
-        entries = self._journal.entries(state.number)
-        state.replay(takewhile(lambda entry: entry.number <= until, entries), self._get)
+        state.replay(self._entries(state.number, until), self._get)
         return state
 
     def _base_state(self, base: Snapshot | None) -> AgentState:
@@ -940,10 +891,7 @@ class Agent(AgentMethods):
             return self._restored(base)
         if self._journal.first() == 1:
             return AgentState(self._start, self._state.lifetime)
-        raise StoreError(
-            "the entries of this agent were removed: its journal cannot be replayed, because its "
-            "policy or prior cannot be stored"
-        )
+        raise StoreError("the entries of this agent were removed: it cannot be replayed")
 
     def _snapshot(self) -> None:
         with self._journal.write() as last:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ from graphbandits.live.decision import (
 )
 from graphbandits.live.journal import Entry
 from graphbandits.live.operations import Decide
-from graphbandits.live.setup import pack_graph, pack_sparse, unpack_sparse
-from graphbandits.live.state import AgentState, OpenDecision, without_retired
+from graphbandits.live.setup import pack_graph, pack_sparse, unpack_row
+from graphbandits.live.state import AgentState, OpenDecision
 from graphbandits.live.values import MOST_SECONDS
 from graphbandits.policies import Policy, View
 from graphbandits.policies.base import check_needs, own_plays_only, with_inner
@@ -84,16 +84,9 @@ def check_lifetime(seconds: object) -> float:
 
 def content_of(request: Decide) -> str:
     """Return a hash of what is asked for."""
-    values = [
-        request.n,
-        request.distinct,
-        _names_of(request.among),
-        _names_of(request.exclude),
-        _text_of_graph(request.graph),
-        request.context,
-        request.pending,
-        request.expires,
-    ]
+    arms = _names_of(request.among), _names_of(request.exclude)
+    values = [request.n, request.distinct, *arms, _text_of_graph(request.graph)]
+    values += [request.context, request.pending, request.expires]
     # the order of the keys of a context can differ between two attempts of a client
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
@@ -133,20 +126,17 @@ def make_decisions(
     entries: list[Entry] = []
     made: list[Decision] = []
     arrays, pi = state.policy_state, None
+    may_repeat = exact and waiting is None and not request.distinct
     for number in range(first, first + request.n):
         t = first if exact else number  # a policy that draws for itself needs new random numbers
-        if pi is None or request.distinct or waiting is not None or not exact:
+        if pi is None or not may_repeat:
             arrays = arrays if waiting is None else waiting.state()
             pi, action = decide(policy, arrays, _view(state, t, first, now, feedback, eligible))
         arm: int = (action if number == t else draw_actions(pi, setup.keys, number)).item(0)
-        own = {
-            "id": f"{number}-{os.urandom(6).hex()}",
-            "arm": arm,
-            "p": pi.item(0, arm) if exact else None,
-            **body,
-        }
+        id_, probability = f"{number}-{os.urandom(6).hex()}", pi.item(0, arm) if exact else None
+        own = {"id": id_, "arm": arm, "p": probability, **body}
         data = pack_sparse(pi[0]) if exact else None
-        entry = Entry(state.number + len(entries) + 1, now, "decide", number, own, data)
+        entry = Entry(0, now, "decide", number, own, data)
         entries.append(entry)
         made.append(as_decision(state, entry, feedback))
         if waiting is not None:
@@ -260,21 +250,17 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
     if graph is None:
         return setup.process
     if setup.policy.needs.fixed:
-        raise InputError(
-            f"policy '{name_of(setup.policy)}' needs the same graph in every round: use set_graph, "
-            "or another policy"
-        )
+        name = name_of(setup.policy)
+        raise InputError(f"policy '{name}' needs the same graph in every round: use set_graph")
     process = setup.read_graph(graph, "auto", state.retired)
     check_needs(setup.policy, process, setup.horizon)
     return process
 
 
 def _common_body(state: AgentState, request: Decide, now: float) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if request.context is not None:
-        body["context"] = request.context
-    if request.pending != "ignore":
-        body["pending"] = request.pending
+    pending = None if request.pending == "ignore" else request.pending
+    given = {"context": request.context, "pending": pending}
+    body: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     lifetime = state.lifetime if request.expires is None else request.expires
     if lifetime is not None:
         body["expires"] = now + lifetime
@@ -297,8 +283,7 @@ class _ExpectedOutcomes:
         policy = state.setup.policy
         if not keeps_posterior(state.policy_state, state.setup.posterior):
             raise InputError(
-                f"pending='expected' needs a policy with a posterior, and '{name_of(policy)}' has "
-                "none: use pending='ignore', or a policy such as ids-n"
+                f"policy '{name_of(policy)}' has no posterior: use pending='ignore', or ids-n"
             )
         self._agent, self._own = state, state.setup.own_plays_only
         self._t, self._now = t, now
@@ -310,9 +295,9 @@ class _ExpectedOutcomes:
         reach = self._agent.reach(decision)
         if self._own:
             reach = np.where(np.arange(len(reach)) == decision.arm, reach, 0.0)
-        missing = np.ones(len(reach), np.bool_)
-        missing[[arm for arm in decision.seen if arm < len(reach)]] = False
-        self._weight[: len(reach)] += np.where(missing, reach * self._discount(decision), 0.0)
+        missing = reach * self._discount(decision)
+        missing[[arm for arm in decision.seen if arm < len(reach)]] = 0.0
+        self._weight[: len(reach)] += missing
 
     def _discount(self, decision: OpenDecision) -> float:
         posterior: Any = self._agent.setup.posterior
@@ -357,11 +342,7 @@ def explain(
     floor = None
     if isinstance(setup.policy, ExplorationFloor):
         floor = setup.policy.exploration(part.view)[0]
-    recorded = None
-    if entry.data is not None:
-        recorded = np.zeros(len(arms))
-        index, values = unpack_sparse(entry.data)
-        recorded[index] = values
+    recorded = None if entry.data is None else unpack_row(entry.data, len(arms))
     pi = None if recorded is None else recorded[part.index]
     posterior = part.view.problem.posterior
     found = gain = kind = mean = None
@@ -377,14 +358,13 @@ def explain(
     worth = np.zeros(len(arms))
     if found is not None:
         worth[part.index] = found.h[0]
-    columns: dict[str, Floats | None] = {"probability": pi, "alpha": alpha, "mean": mean}
-    columns["exploration"] = floor
+    columns = {"probability": pi, "exploration": floor, "alpha": alpha, "gain": gain, "mean": mean}
     columns |= {name: None if found is None else getattr(found, name)[0] for name in ("delta", "h")}
-    columns |= {"gain": gain, "index": _indices(policy, part)}
+    columns["index"] = _indices(policy, part)
     explained = []
     for i in listed:
         arm = int(part.index[i])
-        reach = without_retired(_reach(view._feedback, arm), state.retired, opened.number)
+        reach = state.reach_in(view._feedback, arm, opened.number)
         reveals, more = _revealed(reach, worth, arm, arms)
         numbers = {
             name: None if values is None or not math.isfinite(values[i]) else float(values[i])
@@ -397,28 +377,25 @@ def explain(
     points, totals = None, dict[str, float | None]()
     if found is not None and gain is not None:
         points = FrontierPoints(
-            tuple(arms[i] for i in part.index.tolist()),
-            gain.tolist(),
-            found.delta[0].tolist(),
-            None if pi is None else pi.tolist(),
-            None if floor is None else floor.tolist(),
-            _hull(found.delta[0], gain),
-            played,
+            arms=tuple(arms[i] for i in part.index.tolist()),
+            gain=gain.tolist(),
+            delta=found.delta[0].tolist(),
+            pi=None if pi is None else pi.tolist(),
+            exploration=None if floor is None else floor.tolist(),
+            hull=_hull(found.delta[0], gain),
+            played=played,
         )
         totals = {"rho": float(found.rho[0]), "entropy": float(entropy(found.alpha)[0])}
         if pi is not None:
             ratio = float(information_ratio(pi[None], found.delta, gain[None])[0])
             totals |= {"regret": float(pi @ found.delta[0]), "information": float(pi @ gain)}
             totals["ratio"] = ratio if math.isfinite(ratio) else None
-    again = decide(setup.policy, arrays, view)
-    difference = _difference(recorded, opened.arm, *again)
-    notes = [
-        _policy_note(policy, found is not None),
-        _floor_note(floor),
-        _eligible_note(len(part.index), len(arms), entry, len(made)),
-        _pending_note(entry),
-        _difference_note(difference, recorded is None),
-    ]
+    again, action = decide(setup.policy, arrays, view)
+    if recorded is None:
+        difference = float(int(action[0]) != opened.arm)
+    else:
+        difference = float(np.abs(again[0] - recorded).max())
+    eligible = len(part.index), len(arms)
     return Explanation(
         decision=decision,
         policy=text_of(setup.policy),
@@ -431,7 +408,7 @@ def explain(
         gain=None if kind is None else GAIN[kind],
         frontier=() if points is None else tuple(points.arms[i] for i in points.hull),
         reproduced=difference <= TOLERANCE,
-        notes=tuple(filter(None, notes)),
+        notes=tuple(_notes(policy, entry, found, floor, eligible, len(made), difference)),
         points=points,
     )
 
@@ -496,15 +473,13 @@ def _indices(policy: Policy, part: _Part) -> Floats | None:
     if not isinstance(policy, IndexPolicy):
         return None
     with np.errstate(all="ignore"):  # indices of arms that were never observed are not used
-        found: Floats = policy.indices(part.arrays, part.view)[0]
-    return found
+        return cast(Floats, policy.indices(part.arrays, part.view)[0])
 
 
 def _hull(delta: Floats, gain: Floats) -> list[int]:
     hull, order, group = (np.empty(len(delta), np.int64) for _ in range(3))
     count = frontier(np.ascontiguousarray(delta), np.ascontiguousarray(gain), hull, order, group)
-    found: list[int] = hull[:count].tolist()
-    return found
+    return cast(list[int], hull[:count].tolist())
 
 
 def _most_relevant(played: int, pi: Floats | None, alpha: Floats | None, count: int) -> list[int]:
@@ -514,11 +489,6 @@ def _most_relevant(played: int, pi: Floats | None, alpha: Floats | None, count: 
     order = np.lexsort((-best, -drawn)).tolist()
     second = [i for i in order[:2] if i != played][:1]
     return list(dict.fromkeys([played, *second, int(best.argmax()), *order]))
-
-
-def _reach(feedback: Feedback, arm: int) -> Floats:
-    reach: Floats = feedback.reach(np.array([arm]))[0]
-    return reach
 
 
 def _revealed(
@@ -531,59 +501,45 @@ def _revealed(
     return {arms[i]: float(reach[i]) for i in listed}, len(index) - len(listed)
 
 
-def _difference(recorded: Floats | None, arm: int, pi: Floats, action: Ints) -> float:
-    """Return how much the recomputed decision differs from the recorded one."""
-    if recorded is None:
-        return 0.0 if int(action[0]) == arm else 1.0
-    return float(np.abs(pi[0] - recorded).max())
-
-
-# Sentences ----------------------------------------------------------------------------------------
-
-
-def _policy_note(policy: Policy, has_beliefs: bool) -> str:
-    note = ""
+def _notes(
+    policy: Policy,
+    entry: Entry,
+    found: Beliefs | None,
+    floor: Floats | None,
+    eligible: tuple[int, int],
+    place: int,
+    difference: float,
+) -> list[str]:
+    """Return sentences about a decision, the last of ``place`` decisions of one request."""
+    name, notes = name_of(policy), list[str]()
     if not policy.exact:
-        note = f"{name_of(policy)} draws the arm itself: its probability is not known. "
-    if not has_beliefs:
-        note += (
-            f"{name_of(policy)} has no posterior of the arms: there is no probability of being the "
-            "best, no expected regret and no information."
+        notes.append(f"{name} draws the arm itself: its probability is not known.")
+    if found is None:
+        notes.append(
+            f"{name} has no posterior of the arms: there is no probability of being the best, no "
+            "expected regret and no information."
         )
-    return note.strip()
-
-
-def _floor_note(floor: Floats | None) -> str:
-    if floor is None:
-        return ""
-    count = int((floor > 0.0).sum())
-    return (
-        f"Exploration has a probability of {number_text(float(floor.sum()))}, spread evenly over "
-        f"{count} {plural(count, 'arm')}."
-    )
-
-
-def _eligible_note(eligible: int, total: int, entry: Entry, place: int) -> str:
-    if eligible == total:
-        return ""
-    why = "others were excluded, paused or retired"
-    if entry.body.get("distinct") and place > 1:
-        why += f", or played by the {place - 1} earlier {plural(place - 1, 'decision')} of its call"
-    return f"{eligible} of {total} arms could be played: {why}."
-
-
-def _pending_note(entry: Entry) -> str:
-    if entry.body.get("pending") != "expected":
-        return ""
-    return "Outcomes that were expected from open decisions count by their expectation."
-
-
-def _difference_note(difference: float, draws: bool) -> str:
-    if difference <= TOLERANCE:
-        return ""
-    what = "another arm" if draws else f"probabilities that differ by up to {difference:.2g}"
-    return (
-        f"Not reproduced: this version of graphbandits gives {what} from the same journal. The "
-        "decision was made by another version, or by other code of a plug-in. The probabilities "
-        "are the recorded ones; all other numbers are those of this version."
-    )
+    if floor is not None:
+        count = int((floor > 0.0).sum())
+        notes.append(
+            f"Exploration has a probability of {number_text(float(floor.sum()))}, spread evenly "
+            f"over {count} {plural(count, 'arm')}."
+        )
+    part, total = eligible
+    if part != total:
+        why = "others were excluded, paused or retired"
+        if entry.body.get("distinct") and place > 1:
+            why += f", or played by the {place - 1} earlier {plural(place - 1, 'decision')}"
+            why += " of its call"
+        notes.append(f"{part} of {total} arms could be played: {why}.")
+    if entry.body.get("pending") == "expected":
+        notes.append("Outcomes that were expected from open decisions count by their expectation.")
+    if difference > TOLERANCE:
+        what = f"probabilities that differ by up to {difference:.2g}"
+        notes.append(
+            f"Not reproduced: this version of graphbandits gives "
+            f"{'another arm' if entry.data is None else what} from the same journal. The decision "
+            "was made by another version, or by other code of a plug-in. The probabilities are the "
+            "recorded ones; all other numbers are those of this version."
+        )
+    return notes

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy
@@ -19,7 +19,6 @@ from graphbandits.live._evidence_kernels import add_evidence, states_before
 from graphbandits.live.health import ArmAnswers, ArmTest, Health, PosteriorTest, age_text
 from graphbandits.live.journal import Entry
 from graphbandits.live.state import (
-    MOST_TOGETHER,
     AgentState,
     OpenDecision,
     outcomes_of,
@@ -34,22 +33,17 @@ from graphbandits.posteriors.normal import Normal, NormalInverseGamma
 from graphbandits.registry import name_of
 
 
-class NaturalFamily:
+class NaturalFamily(Protocol):
     """A conjugate family in natural parameters. :func:`natural_family` returns that of a prior."""
 
     prior: Floats
     weak: Floats
 
-    def __init__(self, posterior: Any) -> None:
-        raise NotImplementedError
-
     def of_state(self, state: State) -> Floats:
         """Return the natural parameters (K, d) of the state of one trial."""
-        raise NotImplementedError
 
     def statistic(self, arm: Ints, reward: Floats, weight: Floats) -> Floats:
         """Return what each outcome adds, (n, d)."""
-        raise NotImplementedError
 
     def steps(self, weight: Floats) -> Floats:
         """Return the number of outcomes in each report."""
@@ -57,11 +51,9 @@ class NaturalFamily:
 
     def log_predictive(self, before: Floats, added: Floats) -> Floats:
         """Return the log probabilities (...) of outcomes (..., d), given the parameters before."""
-        raise NotImplementedError
 
     def mean(self, arm: Ints, parameters: Floats) -> Floats:
         """Return the means (n,) of arms (n,) with parameters (n, d)."""
-        raise NotImplementedError
 
 
 class _Counts(NaturalFamily):
@@ -193,7 +185,7 @@ def _log_rising(start: Floats, steps: Floats) -> Floats:
     return found
 
 
-_FAMILIES: dict[type, type[NaturalFamily]] = {
+_FAMILIES: dict[type, Callable[[Any], NaturalFamily]] = {
     BetaBernoulli: _Counts,
     Dirichlet: _Counts,
     GammaPoisson: _Events,
@@ -290,18 +282,8 @@ class SequentialTest:
         self._keep_recent(row, reward, weight)
         self._count_in_row(reward)
         share = np.append(math.log(TOGETHER), self._share[self._arm[1:]])
-        best = add_evidence(
-            row,
-            ratio,
-            START,
-            share,
-            self._count,
-            self._switched,
-            self._evidence,
-            self._highest,
-            self._kind,
-            self._total,
-        )
+        evidence = self._evidence, self._highest, self._kind, self._total
+        best = add_evidence(row, ratio, START, share, self._count, self._switched, *evidence)
         if best >= 0:
             self.time = float(time[best])
 
@@ -318,13 +300,11 @@ class SequentialTest:
         state[:, 0] = self._start[new]
         self._rest = np.append(self._rest, rest, axis=0)
         self._state = np.append(self._state, state, axis=0)
-        zeros = np.zeros(len(new))
-        self._count = np.append(self._count, zeros.astype(np.int64))
-        self._kind = np.append(self._kind, zeros.astype(np.int64))
-        self._evidence = np.append(self._evidence, zeros)
-        self._highest = np.append(self._highest, zeros)
         self._switched = np.append(self._switched, np.tile(BEGIN, (len(new), 1)), axis=0)
-        self._recent = np.append(self._recent, np.zeros((len(new), RECENT, 2)), axis=0)
+        for name in ("_count", "_kind", "_evidence", "_highest", "_recent"):
+            known = getattr(self, name)
+            zeros = np.zeros((len(new), *known.shape[1:]), known.dtype)
+            setattr(self, name, np.append(known, zeros, axis=0))
 
     def _keep_recent(self, row: Ints, reward: Floats, weight: Floats) -> None:
         order = np.argsort(row, kind="stable")
@@ -354,8 +334,7 @@ class SequentialTest:
     def add_arm(self, family: NaturalFamily) -> None:
         """Add an arm: it takes its share of what the arms have now, so that the total is kept."""
         arms = len(self._row)
-        held = self._share.copy()
-        held[self._arm[1:]] += self._evidence[1:]
+        held = self._held()
         self._share += math.log(arms / (arms + 1))
         new = scipy.special.logsumexp(held) - math.log(arms + 1)
         self._share = np.append(self._share, new)
@@ -369,11 +348,14 @@ class SequentialTest:
 
     def now(self) -> float:
         """Return the logarithm of the current average ratio."""
+        rest = scipy.special.logsumexp(self._held())
+        return float(np.logaddexp(math.log(TOGETHER) + self._evidence[0], rest))
+
+    def _held(self) -> Floats:
+        """Return the logarithm of what each arm has of the average ratio."""
         held = self._share.copy()
         held[self._arm[1:]] += self._evidence[1:]
-        return float(
-            np.logaddexp(math.log(TOGETHER) + self._evidence[0], scipy.special.logsumexp(held))
-        )
+        return held
 
     def together(self, level: float) -> ArmEvidence:
         return self._row_evidence(0, math.log(TOGETHER), level)
@@ -410,6 +392,8 @@ MOST_ARMS, MOST_NAMED = 10, 3
 MOST_RATIO = 1e300
 #: Least number of outcomes in a row with the same value that are reported.
 LEAST_IN_ROW = 20
+#: Number of outcomes, and of closed decisions, that are added together.
+MOST_TOGETHER = 100_000
 #: Share of late outcomes above which there is a warning, and their least number.
 LATE_SHARE, LEAST_LATE = 0.1, 10
 #: What no test can find.
@@ -539,10 +523,14 @@ class HealthRecord:
         ages = [max(0.0, now - one.time) for one in waiting]  # clocks of processes may differ
         counts = state.counts
         test, (answers, few) = self._tested(level), self._answers(level)
-        warnings = [
-            *self._contradictions(test, level),
-            *_late_warning(counts["late"], counts["outcomes"], state.lifetime),
-        ]
+        warnings = self._contradictions(test, level)
+        late, reported = counts["late"], counts["late"] + counts["outcomes"]
+        if late >= max(LEAST_LATE, LATE_SHARE * reported):
+            now_ = "" if state.lifetime is None else f" (now {age_text(state.lifetime)})"
+            warnings.append(
+                f"{late} of {reported} outcomes came after their decision had ended, and were not "
+                f"learned; consider a longer time 'expires'{now_}"
+            )
         # a hint only: these tests are not sequential, and a report is made at any time
         notes = [*few, MISSING]
         if test is None:
@@ -565,10 +553,10 @@ class HealthRecord:
         )
 
     def _tested(self, level: float) -> PosteriorTest | None:
-        test = self._test
-        if test is not None and test.failed:
+        if self._test is not None and self._test.failed:
             self._test, self._reason = None, "an outcome is too extreme for the computation"
-        if test is None or test.failed:
+        test = self._test
+        if test is None:
             return None
         time = None if test.time is None else datetime.fromtimestamp(test.time, UTC)
         arms = self._state.setup.arms
@@ -602,10 +590,8 @@ class HealthRecord:
         # fewer in a row than before are not unusual for this agent
         stuck = test.in_row >= LEAST_IN_ROW and test.in_row > test.in_row_before
         if stuck:
-            lines.append(
-                f"the last {test.in_row} outcomes are all {test.last:g}: check how outcomes are "
-                "recorded"
-            )
+            same = f"the last {test.in_row} outcomes are all {test.last:g}"
+            lines.append(f"{same}: check how outcomes are recorded")
         guilty = [one for one in test.arms(level, MOST_NAMED) if one.suffices]
         together = test.together(level)
         # a change of one arm is evidence of all arms together, too: what do the others add?
@@ -647,8 +633,7 @@ class HealthRecord:
         more = f" and {count - MOST_NAMED} more arms" if count > MOST_NAMED else ""
         return shown, [
             f"few answers for {', '.join(few[:MOST_NAMED])}{more}: of all arms "
-            f"{received.sum():.0f} of {revealed.sum():.4g} outcomes were received; check how these "
-            "outcomes are recorded"
+            f"{received.sum():.0f} of {revealed.sum():.4g} outcomes were received; check records"
         ]
 
 
@@ -672,26 +657,14 @@ def low_shares(
     return np.asarray(chance <= level / len(revealed))
 
 
-def _late_warning(late: int, outcomes: int, lifetime: float | None) -> list[str]:
-    if late < LEAST_LATE or late < LATE_SHARE * (late + outcomes):
-        return []
-    now = "" if lifetime is None else f" (now {age_text(lifetime)})"
-    return [
-        f"{late} of {late + outcomes} outcomes came after their decision had ended, and were not "
-        f"learned; consider a longer time 'expires'{now}"
-    ]
-
-
 def _alternative(found: ArmEvidence) -> str:
-    if found.kept == 1.0:
-        return "under a weaker prior"
-    return f"if older outcomes are forgotten, by the factor {found.kept:g} for each new one"
+    forgotten = f"if older outcomes are forgotten, by the factor {found.kept:g} for each new one"
+    return "under a weaker prior" if found.kept == 1.0 else forgotten
 
 
 def _advice(found: ArmEvidence) -> str:
-    if found.kept == 1.0:
-        return "check how outcomes are recorded, and consider another prior"
-    return "check how outcomes are recorded, and consider a discount, or reset()"
+    remedy = "another prior" if found.kept == 1.0 else "a discount, or reset()"
+    return f"check how outcomes are recorded, and consider {remedy}"
 
 
 def _ratio(log: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -71,8 +71,8 @@ class Journal(Protocol):
     def oldest_snapshot(self) -> Snapshot | None:
         """Return the oldest snapshot, from which all remaining entries can be replayed."""
 
-    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
-        """Store a snapshot, inside of :meth:`write`."""
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        """Store a snapshot, inside of :meth:`write`; only the oldest and the newest are kept."""
 
     def put_object(self, data: bytes) -> str:
         """Store an object, such as a graph, inside of :meth:`write`; equal objects once."""
@@ -90,10 +90,7 @@ class Journal(Protocol):
         """Remove the entries up to a snapshot, and older snapshots, inside of :meth:`write`."""
 
     def compact(self) -> None:
-        """Remove all snapshots except the oldest and the newest, and release free space."""
-
-    def close(self) -> None:
-        """Release the connection. The next use opens it again."""
+        """Release free space."""
 
 
 class MemoryJournal:
@@ -108,17 +105,20 @@ class MemoryJournal:
         self._requests: dict[str, tuple[float, StoredRequest]] = {}
         self._new_request: str | None = None  # in this transaction
 
-    def write(self) -> AbstractContextManager[int]:
-        return _MemoryTransaction(self)
-
-    def _discard(self, before: int, snapshots: list[Snapshot]) -> None:
-        if self._new_request is not None:
-            del self._requests[self._new_request]
-        for entry in self._entries[before:]:
-            if entry.decision is not None:
-                self._by_decision[entry.decision].pop()
-        del self._entries[before:]
-        self._snapshots = snapshots
+    @contextmanager
+    def write(self) -> Iterator[int]:
+        before, snapshots, self._new_request = len(self._entries), self._snapshots, None
+        try:
+            yield self.last()
+        except BaseException:
+            if self._new_request is not None:
+                del self._requests[self._new_request]
+            for entry in self._entries[before:]:
+                if entry.decision is not None:
+                    self._by_decision[entry.decision].pop()
+            del self._entries[before:]
+            self._snapshots = snapshots
+            raise
 
     def append(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -144,10 +144,9 @@ class MemoryJournal:
     def oldest_snapshot(self) -> Snapshot | None:
         return self._snapshots[0] if self._snapshots else None
 
-    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
-        kept = [one for one in self._snapshots if one.number != snapshot.number]
-        kept = sorted([*kept, snapshot])
-        self._snapshots = kept[:1] + kept[1:][-max(keep - 1, 1) :]
+    def add_snapshot(self, snapshot: Snapshot) -> None:
+        oldest = [one for one in self._snapshots[:1] if one.number != snapshot.number]
+        self._snapshots = [*oldest, snapshot]
 
     def put_object(self, data: bytes) -> str:
         key = hashlib.sha256(data).hexdigest()
@@ -171,19 +170,12 @@ class MemoryJournal:
         self._new_request = key
 
     def forget(self, base: Snapshot) -> None:
-        gone = max(0, base.number - self._removed)
-        for entry in self._entries[:gone]:
-            if entry.decision is not None:
-                self._by_decision.pop(entry.decision, None)
-        for entry in self._entries[gone:]:
-            if entry.decision is not None:
-                rows = self._by_decision.setdefault(entry.decision, [])
-                if not rows or rows[-1].number < entry.number:
-                    rows.append(entry)
-        self._entries = self._entries[gone:]
-        self._removed += gone
+        kept = self._entries[max(0, base.number - self._removed) :]
+        self._removed += len(self._entries) - len(kept)
+        self._entries, self._by_decision = [], {}
+        self.append(kept)
         self._snapshots = [base, *(one for one in self._snapshots if one.number > base.number)]
-        used = {key for one in self._entries for key in _object_keys(one.body)}
+        used = {key for one in kept for key in _object_keys(one.body)}
         self._objects = {
             key: data
             for key, data in self._objects.items()
@@ -192,29 +184,7 @@ class MemoryJournal:
         }
 
     def compact(self) -> None:
-        self._snapshots = self._snapshots[:1] + self._snapshots[1:][-1:]
-
-    def close(self) -> None:
-        """Do nothing: the journal is in memory."""
-
-
-class _MemoryTransaction:
-    """Transaction of a journal in memory: an exception discards what was written in it."""
-
-    __slots__ = ("_before", "_journal", "_snapshots")
-
-    def __init__(self, journal: MemoryJournal) -> None:
-        self._journal = journal
-
-    def __enter__(self) -> int:
-        journal = self._journal
-        self._before, self._snapshots = len(journal._entries), journal._snapshots
-        journal._new_request = None
-        return journal.last()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self._journal._discard(self._before, self._snapshots)
+        """Do nothing: no space is free."""
 
 
 class PastJournal:
@@ -254,13 +224,20 @@ class PastJournal:
     def get_request(self, key: str) -> StoredRequest | None:
         return self._journal.get_request(key)
 
-    def close(self) -> None:
-        self._journal.close()
-
     def write(self, *_: object, **__: object) -> NoReturn:
         raise InputError("a past state cannot be changed: use the agent itself, not agent.at(...)")
 
     append = add_snapshot = put_object = put_request = forget = compact = write
+
+
+def numbered(entries: Iterable[Entry], after: int) -> list[Entry]:
+    return [one._replace(number=number) for number, one in enumerate(entries, after + 1)]
+
+
+def made_entries(journal: Journal, numbers: Iterable[int]) -> list[Entry]:
+    """Return the entries of the decisions with some numbers, without removed ones."""
+    entries = (one for number in numbers for one in journal.of_decision(number))
+    return [one for one in entries if one.kind == "decide"]
 
 
 def copy_objects(bodies: Iterable[dict[str, Any]], source: Journal, target: Journal) -> None:

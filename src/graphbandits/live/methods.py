@@ -8,22 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, overload
 
 from graphbandits.errors import InputError, short_repr
+from graphbandits.live import operations
 from graphbandits.live.decision import Decision
-from graphbandits.live.operations import (
-    AddArm,
-    Close,
-    Decide,
-    Learn,
-    Observe,
-    ObserveMany,
-    Operation,
-    Pause,
-    Reset,
-    Resume,
-    Retire,
-    SetGraph,
-    SetPolicy,
-)
+from graphbandits.live.operations import Operation
 
 # a client imports no kernels
 if TYPE_CHECKING:
@@ -392,7 +379,7 @@ class AgentMethods(ABC):
         ['ann', 'eve']
         """
         made: list[Decision] = self._perform(
-            Decide(
+            operations.Decide(
                 n=1 if n is None else n,
                 distinct=distinct,
                 among=among,
@@ -449,7 +436,7 @@ class AgentMethods(ABC):
         >>> agent.state["b"]
         {'ann': 8.0, 'bob': 1.0}
         """
-        self._perform(Observe(id_of(decision), outcomes, partial, extra))
+        self._perform(operations.Observe(id_of(decision), outcomes, partial, extra))
 
     def observe_many(
         self,
@@ -477,7 +464,7 @@ class AgentMethods(ABC):
         >>> first, second = agent.decide(2)
         >>> agent.observe_many({first: {"ann": 1, "bob": 0}, second.id: {"bob": 1}})
         """
-        self._perform(ObserveMany(_by_id(outcomes), partial, extra, request))
+        self._perform(operations.ObserveMany(_by_id(outcomes), partial, extra, request))
 
     def close(self, decision: Decision | str) -> None:
         """Close a decision: no more outcomes of it are expected. It stays closed.
@@ -487,7 +474,7 @@ class AgentMethods(ABC):
         decision : Decision or str
             The decision, or its id.
         """
-        self._perform(Close(id_of(decision)))
+        self._perform(operations.Close(id_of(decision)))
 
     def learn(self, table: object, *, key: str | None = None, unknown: str = "error") -> int:
         """Learn from outcomes without a decision, such as earlier data.
@@ -524,7 +511,7 @@ class AgentMethods(ABC):
         >>> agent.learn({"ann": (30, 100), "bob": 1}, key="last year")
         0
         """
-        learned: int = self._perform(Learn(table, key, unknown))
+        learned: int = self._perform(operations.Learn(table, key, unknown))
         return learned
 
     # A changing world -----------------------------------------------------------------------------
@@ -562,7 +549,7 @@ class AgentMethods(ABC):
         >>> agent.decide(among=["eve"]).reveals
         {'ann': 1.0, 'eve': 1.0}
         """
-        self._perform(AddArm(name, prior, edges, reveals, revealed_by))
+        self._perform(operations.AddArm(name, prior, edges, reveals, revealed_by))
 
     def retire(self, *arms: Arm) -> None:
         """Retire arms: they are not played and not revealed any more.
@@ -572,7 +559,7 @@ class AgentMethods(ABC):
         *arms : str or int
             The arms.
         """
-        self._perform(Retire(arms))
+        self._perform(operations.Retire(arms))
 
     def pause(self, *arms: Arm) -> None:
         """Pause arms: they are not played until :meth:`resume`, but may be observed.
@@ -582,7 +569,7 @@ class AgentMethods(ABC):
         *arms : str or int
             The arms.
         """
-        self._perform(Pause(arms))
+        self._perform(operations.Pause(arms))
 
     def resume(self, *arms: Arm) -> None:
         """Allow paused arms to be played again.
@@ -592,7 +579,7 @@ class AgentMethods(ABC):
         *arms : str or int
             The arms.
         """
-        self._perform(Resume(arms))
+        self._perform(operations.Resume(arms))
 
     def set_graph(self, graph: GraphLike, weight: str | None = "auto") -> None:
         """Replace the feedback graph. Open decisions keep the graph that they were made with.
@@ -610,7 +597,7 @@ class AgentMethods(ABC):
         NeedsError
             If the policy needs another kind of graph.
         """
-        self._perform(SetGraph(graph, weight))
+        self._perform(operations.SetGraph(graph, weight))
 
     def set_policy(self, policy: str | Policy, reset: bool = False) -> None:
         """Replace the policy, and keep what was learned.
@@ -623,14 +610,14 @@ class AgentMethods(ABC):
             Whether to :meth:`reset` the agent first. It is required unless both policies have a
             posterior.
         """
-        self._perform(SetPolicy(policy, reset))
+        self._perform(operations.SetPolicy(policy, reset))
 
     def reset(self) -> None:
         """Return to the prior and close all open decisions.
 
         Later outcomes of these decisions are journaled as late, and not learned.
         """
-        self._perform(Reset())
+        self._perform(operations.Reset())
 
 
 def id_of(decision: object) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 from graphbandits.errors import ConflictError, InputError, NotFoundError, check_bool, short_repr
 from graphbandits.live import values
-from graphbandits.live.journal import Entry, StoredRequest
+from graphbandits.live.journal import Entry, StoredRequest, made_entries
 from graphbandits.live.values import Value
 
 # a client has operations, and imports no kernels: these are imported when they are carried out
@@ -34,6 +34,8 @@ _REQUEST = (
     "Key of this request, chosen by you. The same request with the same key is carried out once "
     "within seven days, and has the same answer."
 )
+#: Entries to append, and the result of the operation.
+Prepared = tuple[list[Entry], Any]
 #: Each operation by its name.
 OPERATIONS: dict[str, type[Operation]] = {}
 
@@ -74,6 +76,10 @@ class Operation:
 
     def apply(self, agent: Agent) -> Any:
         """Carry out the operation; return what the method of the agent returns."""
+        return agent._run(lambda state, now: self.prepare(agent, state, now))
+
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
+        """Return the entries of the operation, and its result; their numbers come later."""
         raise NotImplementedError
 
     def answer(self, result: Any) -> dict[str, Any]:
@@ -96,21 +102,15 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
     """Make one or more decisions."""
 
     n: int = json_key(values.DECISIONS, "Number of decisions.", default=1)
-    distinct: bool = json_key(
-        values.FLAG, "Whether the arms of the decisions must differ.", default=False
-    )
+    distinct: bool = json_key(values.FLAG, "Whether arms must differ.", default=False)
     among: Iterable[Arm] | None = json_key(
         values.ARMS, "Arms that may be played. Default: all.", default=None
     )
-    exclude: Iterable[Arm] | None = json_key(
-        values.ARMS, "Arms that may not be played.", default=None
-    )
+    exclude: Iterable[Arm] | None = json_key(values.ARMS, "Arms not to play.", default=None)
     graph: GraphLike = json_key(
         values.GRAPH, "Graph of these decisions. Default: that of the agent.", default=None
     )
-    context: object = json_key(
-        values.CONTEXT, "Any value. It is kept with the decision.", default=None
-    )
+    context: object = json_key(values.CONTEXT, "Any value. It is kept.", default=None)
     pending: str = json_key(
         values.choice("ignore", "expected"),
         "Whether outcomes that are expected from open decisions are ignored, or count by their "
@@ -118,13 +118,9 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
         default="ignore",
     )
     expires: float | None = json_key(
-        values.SECONDS,
-        "Time after which the decisions expire. Default: as the agent.",
-        default=None,
+        values.SECONDS, "Time after which decisions expire. Default: as the agent.", default=None
     )
-    pi: bool = json_key(
-        values.FLAG, "Whether a decision has the probability of each arm.", default=False
-    )
+    pi: bool = json_key(values.FLAG, "Whether to list the probability of each arm.", default=False)
     request: str | None = json_key(values.TEXT, _REQUEST, default=None)
 
     def apply(self, agent: Agent) -> list[Decision]:
@@ -142,12 +138,10 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
                     request = StoredRequest(content, made[0].number, len(made))
                     journal.put_request(key, request, now)
                 return entries, made
-            numbers = range(known.first, known.first + known.decisions)
-            rows = [journal.of_decision(number) for number in numbers]
-            ids = [one.body["id"] for row in rows for one in row if one.kind == "decide"]
-            if len(ids) < known.decisions:
+            rows = made_entries(journal, range(known.first, known.first + known.decisions))
+            if len(rows) < known.decisions:
                 raise NotFoundError(f"the record of the decisions of request {key!r} was removed")
-            return [], [agent.decision(one) for one in ids]
+            return [], [agent.decision(one.body["id"]) for one in rows]
 
         return agent._run(prepare)
 
@@ -175,10 +169,8 @@ def _decision(made: Decision, pi: bool) -> dict[str, Any]:
 def check_request(key: object) -> str:
     valid = isinstance(key, str) and 0 < len(key) <= MAX_KEY and key.isascii()
     if not valid or not str(key).isprintable():
-        raise InputError(
-            f"the key of a request has 1 to {MAX_KEY} printable ASCII characters, not "
-            f"{short_repr(key)}"
-        )
+        allowed = f"1 to {MAX_KEY} printable ASCII characters"
+        raise InputError(f"the key of a request has {allowed}, not {short_repr(key)}")
     return str(key)
 
 
@@ -186,8 +178,7 @@ def _known_request(agent: Agent, key: str, content: str) -> StoredRequest | None
     known = agent._journal.get_request(key)
     if known is not None and known.content != content:
         raise ConflictError(
-            f"another request was made with the key {short_repr(key)}: use a new key for each "
-            "request, and the same one only to repeat it"
+            f"another request was made with the key {short_repr(key)}: use a new key for this one"
         )
     return known
 
@@ -200,12 +191,11 @@ class Observe(Operation, op="observe", role="decide"):
     id: str = json_key(values.ID)
     outcomes: Mapping[Arm, Reward] = json_key(values.REWARDS)
     partial: bool = json_key(values.FLAG, "Whether more outcomes may come.", default=False)
-    extra: bool = json_key(
-        values.FLAG, "Whether outcomes of arms are accepted that were not revealed.", default=False
-    )
+    extra: bool = json_key(values.FLAG, "Whether unrevealed arms are accepted.", default=False)
 
-    def apply(self, agent: Agent) -> None:
-        ObserveMany({self.id: self.outcomes}, self.partial, self.extra).apply(agent)
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
+        many = ObserveMany({self.id: self.outcomes}, self.partial, self.extra)
+        return many.prepare(agent, state, now)
 
 
 class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes"):
@@ -215,12 +205,10 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
 
     outcomes: Mapping[str, Mapping[Arm, Reward]] = json_key(values.REWARDS_BY_ID)
     partial: bool = json_key(values.FLAG, "Whether more outcomes may come.", default=False)
-    extra: bool = json_key(
-        values.FLAG, "Whether outcomes of arms are accepted that were not revealed.", default=False
-    )
+    extra: bool = json_key(values.FLAG, "Whether unrevealed arms are accepted.", default=False)
     request: str | None = json_key(values.TEXT, _REQUEST, default=None)
 
-    def apply(self, agent: Agent) -> None:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         check_bool(self.partial, "partial")
         check_bool(self.extra, "extra")
         for rewards in self.outcomes.values():
@@ -228,53 +216,37 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
                 raise InputError(
                     f"outcomes must be a mapping {{arm: reward}}, not {short_repr(rewards)}"
                 )
-        key = None if self.request is None else check_request(self.request)
-        content = "" if key is None else self._content()
+        if self.request is not None:
+            key, content = check_request(self.request), self._content()
+            if _known_request(agent, key, content):
+                return [], None
+            agent._journal.put_request(key, StoredRequest(content, 0, 0), now)
+        entries = list[Entry]()
+        for id_, rewards in self.outcomes.items():
+            try:
+                entries += self._entries(agent, state, now, id_, rewards)
+            except InputError as error:
+                if len(self.outcomes) == 1 or id_ in str(error):
+                    raise
+                raise type(error)(f"decision {id_}: {error}") from None
+        return entries, None
 
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            entries = list[Entry]()
-            if key is not None:
-                if _known_request(agent, key, content):
-                    return [], None
-                agent._journal.put_request(key, StoredRequest(content, 0, 0), now)
-            for id_, rewards in self.outcomes.items():
-                try:
-                    entry = self._entry(agent, state, now, id_, rewards)
-                except InputError as error:
-                    if len(self.outcomes) == 1 or id_ in str(error):
-                        raise
-                    raise type(error)(f"decision {id_}: {error}") from None
-                if entry is not None:
-                    entries.append(entry._replace(number=state.number + len(entries) + 1))
-            return entries, None
-
-        agent._run(prepare)
-
-    def _entry(
-        self,
-        agent: Agent,
-        state: AgentState,
-        now: float,
-        id_: str,
-        outcomes: Mapping[Arm, Reward],
-    ) -> Entry | None:
-        """Return the entry of outcomes of a decision; None if they change nothing."""
+    def _entries(
+        self, agent: Agent, state: AgentState, now: float, id_: str, outcomes: Mapping[Arm, Reward]
+    ) -> list[Entry]:
+        """Return the entry of outcomes of a decision; none if they change nothing."""
         from graphbandits.live.state import checked_outcomes, late_outcomes, new_outcomes
 
         given = checked_outcomes(state.setup, outcomes)
         decision = state.find(id_)
         if decision is None:
-            made = agent._made(id_)
-            entries = agent._journal.of_decision(made.decision or 0)
-            late = late_outcomes(entries, id_, given, state.setup.arms)
-            if late is None:
-                return None
-            return Entry(state.number + 1, now, "observe", made.decision, late)
-        body = new_outcomes(state, decision, given, self.extra)
-        body["closes"] = not self.partial
-        if self.partial and not body["arms"]:
-            return None
-        return Entry(state.number + 1, now, "observe", decision.number, body)
+            number = agent._made(id_).decision or 0
+            body = late_outcomes(agent._journal.of_decision(number), id_, given, state.setup.arms)
+        else:
+            number, body = decision.number, new_outcomes(state, decision, given, self.extra)
+            body["closes"] = not self.partial
+        changes = body["arms"] or body.get("closes")
+        return [Entry(0, now, "observe", number, body)] if changes else []
 
     def _content(self) -> str:
         rows = sorted(
@@ -293,25 +265,16 @@ class Close(Operation, op="close", role="admin", route="events"):
 
     id: str = json_key(values.ID)
 
-    def apply(self, agent: Agent) -> None:
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            found = state.find(self.id)
-            if found is None:
-                agent._made(self.id)
-                return [], None
-            return close_entries(state, now, [found], "closed"), None
-
-        agent._run(prepare)
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
+        found = state.find(self.id)
+        if found is None:
+            agent._made(self.id)  # raises an error if it is unknown
+        return close_entries(now, [found] if found else [], "closed"), None
 
 
-def close_entries(
-    state: AgentState, now: float, decisions: Iterable[OpenDecision], reason: str
-) -> list[Entry]:
+def close_entries(now: float, decisions: Iterable[OpenDecision], reason: str) -> list[Entry]:
     body = {"reason": reason, "closes": True}
-    return [
-        Entry(number, now, "close", one.number, body)
-        for number, one in enumerate(decisions, state.number + 1)
-    ]
+    return [Entry(0, now, "close", one.number, body) for one in decisions]
 
 
 class Pending(Operation, op="pending"):
@@ -328,9 +291,7 @@ class Show(Operation, op="decision"):
     """Return an earlier decision, open or closed."""
 
     id: str = json_key(values.ID)
-    pi: bool = json_key(
-        values.FLAG, "Whether a decision has the probability of each arm.", default=False
-    )
+    pi: bool = json_key(values.FLAG, "Whether to list the probability of each arm.", default=False)
 
     def apply(self, agent: Agent) -> Decision:
         return agent.decision(self.id)
@@ -354,35 +315,26 @@ class Learn(Operation, op="learn", role="decide", route="learn"):
         default="error",
     )
 
-    def apply(self, agent: Agent) -> int:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         from graphbandits.live.read_log import read_outcomes
         from graphbandits.live.state import pack_learned
         from graphbandits.registry import name_of
 
-        key, unknown, table = self.key, self.unknown, self.outcomes
+        key, unknown, setup = self.key, self.unknown, state.setup
         if key is not None and (not isinstance(key, str) or not key):
             raise InputError(f"key must be a text, not {short_repr(key)}")
         if unknown not in ("error", "skip"):
             raise InputError(f"unknown must be 'error' or 'skip', not {short_repr(unknown)}")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], int]:
-            setup = state.setup
-            if not setup.incremental:
-                raise InputError(
-                    f"policy '{name_of(setup.policy)}' cannot learn from outcomes without a "
-                    "decision: it needs the probability with which an outcome was observed. Use a "
-                    "policy with a posterior"
-                )
-            if key is not None and key in state.tables:
-                return [], 0
-            arm, reward, weight, outcomes = read_outcomes(table, setup, unknown == "skip")
-            body: dict[str, Any] = {"outcomes": outcomes}
-            if key is not None:
-                body["key"] = key
-            data = pack_learned(arm, reward, weight)
-            return [Entry(state.number + 1, now, "learn", None, body, data)], outcomes
-
-        return agent._run(prepare)
+        if not setup.incremental:
+            raise InputError(
+                f"policy '{name_of(setup.policy)}' cannot learn from outcomes without a decision, "
+                "because it divides by their probability: use a policy with a posterior"
+            )
+        if key in state.tables:
+            return [], 0
+        arm, reward, weight, count = read_outcomes(self.outcomes, setup, unknown == "skip")
+        body = {"outcomes": count} | ({} if key is None else {"key": key})
+        return [Entry(0, now, "learn", None, body, pack_learned(arm, reward, weight))], count
 
     def answer(self, result: int) -> dict[str, Any]:
         return {"learned": result}
@@ -397,57 +349,42 @@ class AddArm(Operation, op="add_arm", role="admin", route="events"):
     name: Arm = json_key(values.ARM, "Name of the new arm.")
     prior: object = json_key(values.PRIOR, "Its prior. Default: as the other arms.", default=None)
     edges: EdgesLike | None = json_key(values.EDGES, "Neighbours in both directions.", default=None)
-    reveals: EdgesLike | None = json_key(
-        values.EDGES, "Arms that the new one reveals.", default=None
-    )
+    reveals: EdgesLike | None = json_key(values.EDGES, "Arms the new one reveals.", default=None)
     revealed_by: EdgesLike | None = json_key(
         values.EDGES, "Arms that reveal the new one.", default=None
     )
 
-    def apply(self, agent: Agent) -> None:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         from graphbandits.live.setup import pack_graph
 
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            setup = state.setup
-            name = setup.check_new_arm(self.name)
-            edges = setup.new_arm_edges(self.edges, self.reveals, self.revealed_by)
-            graph = pack_graph(*setup.extended_process(name, edges))
-            body = {
-                "name": name,
-                "prior": setup.new_arm_prior(self.prior),
-                "graph": agent._journal.put_object(graph),
-            }
-            return [Entry(state.number + 1, now, "add_arm", None, body)], None
-
-        agent._run(prepare)
+        setup = state.setup
+        name = setup.check_new_arm(self.name)
+        edges = setup.new_arm_edges(self.edges, self.reveals, self.revealed_by)
+        graph = pack_graph(*setup.extended_process(name, edges))
+        prior = setup.new_arm_prior(self.prior)
+        body = {"name": name, "prior": prior, "graph": agent._journal.put_object(graph)}
+        return [Entry(0, now, "add_arm", None, body)], None
 
 
 class _ArmsOperation(Operation, op=""):
     arms: Sequence[Arm] = json_key(values.ARMS)
 
-    def apply(self, agent: Agent) -> None:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         kind, arms = self.op, self.arms
         if not arms:
             raise InputError(f"{kind} needs one or more arms: {kind}('ann')")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            numbers = state.setup.numbers_of(arms, "arms")
-            gone = [arm for arm in numbers if arm in state.retired]
-            if gone and kind != "retire":
-                raise InputError(
-                    f"the arm {state.setup.arms[gone[0]]!r} is retired, which is final: add it "
-                    "again under another name, and pause arms that may come back"
-                )
-            changed = {
-                "retire": [arm for arm in numbers if arm not in state.retired],
-                "pause": [arm for arm in numbers if arm not in state.paused],
-                "resume": [arm for arm in numbers if arm in state.paused],
-            }[kind]
-            if not changed:
-                return [], None
-            return [Entry(state.number + 1, now, kind, None, {"arms": changed})], None
-
-        agent._run(prepare)
+        numbers = state.setup.numbers_of(arms, "arms")
+        gone = [arm for arm in numbers if arm in state.retired]
+        if gone and kind != "retire":
+            raise InputError(
+                f"the arm {state.setup.arms[gone[0]]!r} is retired, which is final: add another"
+            )
+        changed = {
+            "retire": [arm for arm in numbers if arm not in gone],
+            "pause": [arm for arm in numbers if arm not in state.paused],
+            "resume": [arm for arm in numbers if arm in state.paused],
+        }[kind]
+        return [Entry(0, now, kind, None, {"arms": changed})] if changed else [], None
 
 
 class Retire(_ArmsOperation, op="retire", role="admin", route="events"):
@@ -472,51 +409,40 @@ class SetGraph(Operation, op="set_graph", role="admin", route="events"):
     )
     weight: str | None = "auto"
 
-    def apply(self, agent: Agent) -> None:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         from graphbandits.graphs.named import recipe_text
         from graphbandits.live.setup import pack_graph
 
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            process = state.setup.read_graph(self.graph, self.weight, state.retired)
-            data = pack_graph(process, recipe_text(self.graph))
-            body = {"graph": agent._journal.put_object(data)}
-            return [Entry(state.number + 1, now, "set_graph", None, body)], None
-
-        agent._run(prepare)
+        process = state.setup.read_graph(self.graph, self.weight, state.retired)
+        data = pack_graph(process, recipe_text(self.graph))
+        body = {"graph": agent._journal.put_object(data)}
+        return [Entry(0, now, "set_graph", None, body)], None
 
 
 class SetPolicy(Operation, op="set_policy", role="admin", route="events"):
     """Replace the policy, and keep what was learned."""
 
     policy: str | Policy = json_key(values.POLICY, "The new policy.")
-    reset: bool = json_key(
-        values.FLAG, "Whether the new policy starts from the prior.", default=False
-    )
+    reset: bool = json_key(values.FLAG, "Whether the policy starts from the prior.", default=False)
 
-    def apply(self, agent: Agent) -> None:
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         from graphbandits.policies import as_policy
         from graphbandits.posteriors.base import keeps_posterior
         from graphbandits.registry import name_of, text_of
 
         policy, reset = as_policy(self.policy), check_bool(self.reset, "reset")
-
-        def prepare(state: AgentState, now: float) -> tuple[list[Entry], None]:
-            setup = state.setup.with_policy(policy)
-            setup.pack(hash_of)  # a policy without a text form cannot be journaled
-            fresh, posterior = setup.init(), setup.posterior
-            kept = all(keeps_posterior(one, posterior) for one in (state.policy_state, fresh))
-            if not reset and not (kept and fresh.keys() == state.policy_state.keys()):
-                raise InputError(
-                    f"'{name_of(policy)}' cannot take over what '{name_of(state.setup.policy)}' "
-                    "has learned, because one of them has no posterior: use set_policy(..., "
-                    "reset=True) to start from the prior"
-                )
-            entries = _reset_entries(state, now) if reset else []
-            body = {"policy": text_of(policy), "reset": reset}
-            last = state.number + len(entries) + 1
-            return [*entries, Entry(last, now, "set_policy", None, body)], None
-
-        agent._run(prepare)
+        setup = state.setup.with_policy(policy)
+        setup.pack(hash_of)  # a policy without a text form cannot be journaled
+        fresh, posterior = setup.init(), setup.posterior
+        kept = all(keeps_posterior(one, posterior) for one in (state.policy_state, fresh))
+        if not reset and not (kept and fresh.keys() == state.policy_state.keys()):
+            raise InputError(
+                f"'{name_of(policy)}' cannot take over what '{name_of(state.setup.policy)}' has "
+                "learned, because one of them has no posterior: use reset=True"
+            )
+        entries = _reset_entries(state, now) if reset else []
+        body = {"policy": text_of(policy), "reset": reset}
+        return [*entries, Entry(0, now, "set_policy", None, body)], None
 
 
 def hash_of(data: bytes) -> str:
@@ -526,13 +452,13 @@ def hash_of(data: bytes) -> str:
 class Reset(Operation, op="reset", role="admin", route="events"):
     """Return to the prior and close all open decisions."""
 
-    def apply(self, agent: Agent) -> None:
-        agent._run(lambda state, now: (_reset_entries(state, now), None))
+    def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
+        return _reset_entries(state, now), None
 
 
 def _reset_entries(state: AgentState, now: float) -> list[Entry]:
-    entries = close_entries(state, now, state.open.values(), "reset")
-    return [*entries, Entry(state.number + len(entries) + 1, now, "reset", None, {})]
+    closed = close_entries(now, state.open.values(), "reset")
+    return [*closed, Entry(0, now, "reset", None, {})]
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -544,9 +470,7 @@ class Beliefs(Operation, op="beliefs"):
     accuracy: str | None = json_key(
         values.ACCURACY, "Accuracy of the statistics. Default: that of the agent.", default=None
     )
-    estimate: bool = json_key(
-        values.FLAG, "Whether the error of the statistics is estimated.", default=False
-    )
+    estimate: bool = json_key(values.FLAG, "Whether to estimate errors.", default=False)
 
     def apply(self, agent: Agent) -> BeliefsByArm:
         return agent.beliefs(self.accuracy, self.estimate)

@@ -76,12 +76,11 @@ def unpack_sparse(data: bytes) -> tuple[Ints, Floats]:
     return index, np.frombuffer(raw, _F8, count, 4 * count).astype(np.float64)
 
 
-def pack_json(value: Any) -> bytes:
-    return zlib.compress(json.dumps(value).encode(), 1)
-
-
-def unpack_json(data: bytes) -> Any:
-    return json.loads(zlib.decompress(data))
+def unpack_row(data: bytes, arms: int) -> Floats:
+    row = np.zeros(arms)
+    index, values = unpack_sparse(data)
+    row[index] = values
+    return row
 
 
 def pack_npz(meta: Mapping[str, Any], arrays: Arrays) -> bytes:
@@ -94,8 +93,6 @@ def unpack_npz(data: bytes) -> tuple[dict[str, Any], Arrays]:
 
 #: Arguments of an agent that determine arms, graph and prior.
 MODEL = ("arms", "graph", "posterior", "prior", "accuracy")
-#: Types of names of arms.
-_NAMES = (str, int, np.integer)
 #: Edges of a new arm: names of other arms, or a mapping from names to probabilities.
 EdgesLike = Iterable[Arm] | Mapping[Arm, float]
 
@@ -180,12 +177,9 @@ class Setup:
         return getattr(self.posterior, "half_life", None) is not None
 
     def _find(self, arm: object) -> int | None:
-        found = None
-        if isinstance(arm, _NAMES) and not isinstance(arm, bool):
-            found = self.index.get(arm)
-            if found is None and isinstance(arm, str):
-                found = self._index_of_text.get(arm)
-        return found
+        if isinstance(arm, str):
+            return self.index.get(arm, self._index_of_text.get(arm))
+        return self.index.get(arm) if _is_integer(arm) else None
 
     def has(self, arm: object) -> bool:
         return self._find(arm) is not None
@@ -226,16 +220,8 @@ class Setup:
             )
         except GraphBanditsError as error:
             return str(error).rstrip(".")
-        for these, others, what in (
-            (made.arms, self.index, "the agent has no arm"),
-            (self.arms, made.index, "the arguments have no arm"),
-        ):
-            wrong = [arm for arm in these if arm not in others]
-            if wrong:
-                more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-                return f"{what} {wrong[0]!r}{more}"
         if made.arms != self.arms:
-            return "the arms have another order"
+            return f"the agent has the arms {short_repr(self.arms)}, not {short_repr(made.arms)}"
         if graph is not None and fingerprint(made.process) != fingerprint(self.process):
             return "the agent has another graph; set_graph changes it"
         prior = self.posterior if same_prior else made.posterior
@@ -264,8 +250,7 @@ class Setup:
         if names is None or tuple(map(str, self.arms)) == names:
             if process.arms != count:
                 raise InputError(
-                    f"the graph has {process.arms} arms, but the agent has {count}: use a graph of "
-                    "the same arms, or give it the names of the arms"
+                    f"the graph has {process.arms} arms, but the agent has {count}: use the same"
                 )
             return process
         feedback = fixed_feedback(process)
@@ -288,29 +273,25 @@ class Setup:
         """Return the parameters of the prior of a new arm, as arguments of ``of`` of its class."""
         cls = type(self.posterior)
         if not hasattr(cls, "of") or not dataclasses.is_dataclass(cls):
-            raise InputError(
-                f"the posterior '{name_of(self.posterior)}' has no class method 'of', which is "
-                "needed to add an arm"
-            )
-        written, shared, different = dict[str, Any](), dict[str, Any](), list[str]()
+            kind = f"the posterior '{name_of(self.posterior)}'"
+            raise InputError(f"{kind} has no class method 'of', which is needed to add an arm")
+        written, shared, different = dict[str, Any](), dict[str, Any](), set[str]()
         for name, value in text_parameters(self.posterior).items():
             if not isinstance(value, np.ndarray) or not value.ndim:
                 written[name] = shared[name] = value
             elif (value == value[0]).all():
                 written[name] = value[:1].tolist()
             else:
-                different.append(name)
+                different.add(name)
         given = {} if prior is None else prior_parameters(prior, cls, 1, written)
         for name in shared.keys() & given.keys():
             if given[name] != shared[name]:
                 raise InputError(
-                    f"all arms have {name}={shared[name]!r}: a new arm cannot have another; remove "
-                    f"'{name}' from its prior"
+                    f"all arms have {name}={shared[name]!r}: remove '{name}' from the prior"
                 )
-        missing = [name for name in different if name not in given]
-        if missing:
+        if missing := different - given.keys():
             raise InputError(
-                f"the arms have different priors: give prior=... (parameter '{missing[0]}')"
+                f"the arms have different priors: give prior=... (parameter '{min(missing)}')"
             )
         return written | {name: _plain(value) for name, value in given.items()}
 
@@ -325,12 +306,9 @@ class Setup:
             if isinstance(value := getattr(self.posterior, field.name), np.ndarray) and value.ndim
         }
         posterior = dataclasses.replace(cast(Any, self.posterior), **fields)
+        arms = (*self.arms, name)
         return replace(
-            self,
-            arms=(*self.arms, name),
-            posterior=posterior,
-            process=process,
-            graph_text=text,
+            self, arms=arms, posterior=posterior, process=process, graph_text=text
         ).checked()
 
     def check_new_arm(self, name: object) -> Arm:
@@ -340,16 +318,13 @@ class Setup:
                 "all arms. Use a policy with a posterior, such as ids-n, or create another agent"
             )
         number = isinstance(self.arms[0], int)
-        if number and isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if number and _is_integer(name):
             new: Arm = _int64(name)
         elif not number and isinstance(name, str) and name.strip():
             new = name.strip()
         else:
             kind = "an integer" if number else "a string"
-            raise InputError(
-                f"the name of an arm must be {kind}, like those of the others; not "
-                f"{short_repr(name)}"
-            )
+            raise InputError(f"the name of this arm must be {kind}, not {short_repr(name)}")
         if new in self.index:
             raise InputError(f"there is an arm {new!r} already: choose another name")
         return new
@@ -364,12 +339,10 @@ class Setup:
         for what, given in (("edges", edges), ("reveals", reveals), ("revealed_by", revealed_by)):
             if given is None:
                 continue
-            chances = given if isinstance(given, Mapping) else None
-            for arm in self.numbers_of(given, what):
-                chance = 1.0
-                if chances is not None:
-                    value = chances.get(self.arms[arm], chances.get(str(self.arms[arm])))
-                    chance = check_probability(value, f"the probability of {self.arms[arm]!r}")
+            arms = self.numbers_of(given, what)
+            chances = given.values() if isinstance(given, Mapping) else [1.0] * len(arms)
+            for arm, value in zip(arms, chances, strict=True):
+                chance = check_probability(value, f"the probability of {self.arms[arm]!r}")
                 if what != "revealed_by":
                     found.append([new, arm, chance])
                 if what != "reveals":
@@ -419,20 +392,20 @@ class Setup:
         """Convert to JSON; arms, prior and graph are objects stored by ``put``."""
         if type(self.policy) not in registered("policy").values():
             raise InputError(
-                f"{type(self.policy).__name__} is not registered, or its file was loaded again, "
-                "and therefore a saved agent could not load it: decorate the class with "
-                "@register('policy', 'its-name')"
+                f"{type(self.policy).__name__} is not registered, or its file was loaded again: "
+                "decorate the class with @register('policy', 'its-name') to store an agent"
             )
         text = text_of(self.policy)
         if as_policy(text) != self.policy:
             raise InputError(
-                f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: a saved "
-                "agent would have a different policy"
+                f"the text form '{text}' gives {as_policy(text)!r}, not {self.policy!r}: correct "
+                "its parameters to store an agent"
             )
         numbered = self.arms == tuple(range(len(self.arms)))
+        names = b"" if numbered else zlib.compress(json.dumps(self.arms).encode(), 1)
         return {
             "policy": text,
-            "arms": len(self.arms) if numbered else put(pack_json(list(self.arms))),
+            "arms": len(self.arms) if numbered else put(names),
             "prior": put(self._packed_prior()),
             "graph": put(pack_graph(self.process, self.graph_text)),
             "horizon": self.horizon,
@@ -444,7 +417,8 @@ class Setup:
     def unpack(cls, meta: Mapping[str, Any], get: Callable[[str], bytes]) -> Setup:
         posterior: Posterior = unpack_plugin(*unpack_npz(get(meta["prior"])))
         arms = meta["arms"]
-        names = tuple(unpack_json(get(arms)) if isinstance(arms, str) else range(arms))
+        numbered = not isinstance(arms, str)
+        names = tuple(range(arms) if numbered else json.loads(zlib.decompress(get(arms))))
         process, text = unpack_graph(get(meta["graph"]))
         keys = Keys(meta["seed"], meta["trial"])
         policy = as_policy(meta["policy"])
@@ -458,17 +432,12 @@ def extended_state(before: State, fresh: State, name: str) -> State:
         old = before[key]
         if old.shape == array.shape:
             found[key] = old
-        elif (
-            old.ndim >= 2
-            and old.shape[1] + 1 == array.shape[1]
-            and (old.shape[0], *old.shape[2:]) == (array.shape[0], *array.shape[2:])
-        ):
+        elif old.ndim > 1 and (len(old), old.shape[1] + 1, *old.shape[2:]) == array.shape:
             array[:, :-1] = old
             found[key] = array
         else:
             raise InputError(
-                f"policy '{name}' cannot take another arm: the array '{key}' of its state does not "
-                "have one entry per arm"
+                f"policy '{name}' cannot take another arm: its array '{key}' has no entry per arm"
             )
     return found
 
@@ -483,26 +452,23 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
     if isinstance(arms, Iterable) and not isinstance(arms, str):
         names = tuple(arms)
         texts = all(isinstance(name, str) for name in names)
-        numbers = all(
-            isinstance(name, int | np.integer) and not isinstance(name, bool) for name in names
-        )
+        numbers = all(map(_is_integer, names))
         if not texts and not numbers:
-            raise InputError(
-                "arms must be a number, or names that are all strings or all integers; got "
-                f"{short_repr(arms)}"
-            )
+            allowed = "a number, or names that are all strings or all integers"
+            raise InputError(f"arms must be {allowed}; got {short_repr(arms)}")
         count = check_integer(len(names), "the number of arms")
         return (names if texts else tuple(map(_int64, names))), count
     return None, check_integer(arms, "arms")
 
 
+def _is_integer(name: object) -> bool:
+    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+
+
 def _int64(name: Any) -> int:
     """Return the name of an arm as an integer that a log can hold."""
     if not -(2**63) <= int(name) < 2**63:
-        raise InputError(
-            f"the integer {short_repr(name)} is too large for the name of an arm: use 64 bits, or "
-            "strings"
-        )
+        raise InputError(f"the arm {short_repr(name)} is too large: use 64 bits, or strings")
     return int(name)
 
 
@@ -510,8 +476,7 @@ def _integer_nodes(graph: GraphLike) -> tuple[int, ...] | None:
     if not (hasattr(graph, "adjacency") and hasattr(graph, "is_directed")):
         return None
     nodes = tuple(graph.nodes)
-    integers = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in nodes)
-    return tuple(map(_int64, nodes)) if integers else None
+    return tuple(map(_int64, nodes)) if all(map(_is_integer, nodes)) else None
 
 
 def _arm_names(
@@ -597,23 +562,17 @@ class PriorCheck:
             return ""
         self.count += len(seen.arm)
         try:
-            self.states = [
-                model.update(state, seen)
-                for model, state in zip(self.models, self.states, strict=True)
-            ]
-            evidence = [
-                float(np.sum(model.log_evidence(state)))
-                for model, state in zip(self.models, self.states, strict=True)
-            ]
+            pairs = zip(self.models, self.states, strict=True)
+            self.states = [model.update(state, seen) for model, state in pairs]
+            pairs = zip(self.models, self.states, strict=True)
+            evidence = [float(np.sum(model.log_evidence(state))) for model, state in pairs]
         except Exception:  # extreme rewards, for example; a check must not stop an agent
             self.done = True
             return ""
         against = float(np.logaddexp(evidence[1], evidence[2]) - math.log(2.0) - evidence[0])
-        self.done = self.count >= EARLY or against >= math.log(CONTRADICTION)
-        if not against >= math.log(CONTRADICTION):
+        contradicted = against >= math.log(CONTRADICTION)
+        self.done = contradicted or self.count >= EARLY
+        if not contradicted:
             return ""
         ratio = f"{math.exp(min(against, 700.0)):.0e}"
-        return (
-            f"the first {self.count} observations are {ratio} times more likely under a weaker "
-            "prior of the same mean"
-        )
+        return f"the first {self.count} rewards are {ratio} times more likely under a weaker prior"

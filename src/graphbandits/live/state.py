@@ -23,18 +23,17 @@ from graphbandits.live.setup import (
     extended_state,
     pack_graph,
     unpack_graph,
+    unpack_row,
     unpack_sparse,
 )
 from graphbandits.policies import Event, Policy
 from graphbandits.policies.base import check_saved
-from graphbandits.posteriors import Arm, Observations, is_discounted
+from graphbandits.posteriors import Arm, Observations
 from graphbandits.posteriors.base import check_evidence, check_weights
 from graphbandits.posteriors.updates import with_time
 from graphbandits.registry import name_of
 from graphbandits.simulation.loop import draw_graph, learn_state, update_state
 
-#: Number of outcomes that a replay learns together.
-MOST_TOGETHER = 100_000
 #: Number of graphs of single decisions that are kept in memory.
 MOST_GRAPHS = 8
 #: Reward and weight of an outcome.
@@ -58,15 +57,9 @@ class OpenDecision:
     @classmethod
     def of(cls, entry: Entry, process: Process) -> OpenDecision:
         body, number = entry.body, entry.decision or 0
+        expires, round_ = body.get("expires"), body.get("round", number)
         return cls(
-            number,
-            body["id"],
-            body["arm"],
-            entry.time,
-            body.get("expires"),
-            entry.data,
-            process,
-            body.get("round", number),
+            number, body["id"], body["arm"], entry.time, expires, entry.data, process, round_
         )
 
     def is_due(self, now: float) -> bool:
@@ -118,13 +111,7 @@ class AgentState:
             heapq.heappop(self._due)
         if not self._due or self._due[0][0] > now:
             return []
-        return [one for one in self.open.values() if one.expires is not None and one.expires <= now]
-
-    def graph(self, key: str, get: Callable[[str], bytes]) -> Process:
-        """Return a stored graph; those of recent decisions are kept in memory."""
-        if key not in self._graphs:
-            self.keep_graph(key, unpack_graph(get(key))[0])
-        return self._graphs[key]
+        return [one for one in self.open.values() if one.is_due(now)]
 
     def keep_graph(self, key: str, process: Process) -> None:
         """Keep a graph of a decision in memory, in place of the oldest one."""
@@ -142,11 +129,12 @@ class AgentState:
     def reach_in(self, graph: Feedback, arm: int, number: int) -> Floats:
         """Return the probability of each arm in the graph of a decision, by its arm and number."""
         reach: Floats = graph.reach(np.array([arm]))[0]
-        return without_retired(reach, self.retired, number) if self.retired else reach
+        return without_retired(reach, self.retired, number)
 
     def shadow(self) -> AgentState:
-        """Return a copy that can :meth:`follow` the journal; graphs and prior are shared."""
+        """Return a copy for the next entries of the journal; graphs and prior are shared."""
         made = copy.copy(self)
+        made.policy_state = {name: np.array(array) for name, array in self.policy_state.items()}
         made.open = {n: replace(one, seen=dict(one.seen)) for n, one in self.open.items()}
         made.paused, made.tables = set(self.paused), set(self.tables)
         made.retired, made.counts = dict(self.retired), dict(self.counts)
@@ -166,13 +154,10 @@ class AgentState:
         Errors of the policy are raised here, before anything is written.
         """
         setup, arrays = self.setup, self.policy_state
-        copied = False
-        for entry in entries:
-            if entry.kind in _BOOKKEEPING:
-                continue
-            if not copied:
-                arrays = {name: np.array(array) for name, array in arrays.items()}
-                copied = True
+        learned = [entry for entry in entries if entry.kind not in _BOOKKEEPING]
+        if learned:
+            arrays = {name: np.array(array) for name, array in arrays.items()}
+        for entry in learned:
             open_ = entry.body.get("closes") is False
             if entry.kind == "observe" and not setup.incremental and open_:
                 # the policy learns at the close, but must not refuse the outcomes then
@@ -180,9 +165,9 @@ class AgentState:
                 whole = entry._replace(body=entry.body | {"closes": True})
                 self._after_outcomes(whole, setup, trial)
             setup, arrays = self._learned(entry, setup, arrays, get)
-        if copied and setup is self.setup:
-            _check_form(setup.policy, self.policy_state, arrays)
-        if copied:
+        if learned:
+            if setup is self.setup:
+                _check_form(setup.policy, self.policy_state, arrays)
             # an entry that leads to an invalid state would make the journal unusable
             try:
                 check_saved(setup.policy, arrays, setup.problem)
@@ -197,26 +182,23 @@ class AgentState:
             self._record(entry, get)
 
     def replay(self, entries: Iterable[Entry], get: Callable[[str], bytes]) -> None:
-        """Apply entries that were written, with the same bits as one at a time."""
-        batch = _Batch(self)
+        """Apply entries that were written."""
         for entry in entries:
-            if entry.number != self.number + 1:
-                raise MissingEntriesError(f"entry {self.number + 1} of the journal was removed")
+            self._check_next(entry)
             self.warning = ""
-            if not batch.add(entry):
-                batch.flush()
-                self.setup, self.policy_state = self._learned(
-                    entry, self.setup, self.policy_state, get
-                )
+            change = self._learned(entry, self.setup, self.policy_state, get)
+            self.setup, self.policy_state = change
             self._record(entry, get)
-        batch.flush()
 
     def follow(self, entry: Entry, get: Callable[[str], bytes]) -> None:
         """Apply an entry to everything except the state of the policy, which learns nothing."""
-        if entry.number != self.number + 1:
-            raise MissingEntriesError(f"entry {self.number + 1} of the journal was removed")
+        self._check_next(entry)
         self.setup = _changed_setup(entry, self.setup, get)
         self._record(entry, get)
+
+    def _check_next(self, entry: Entry) -> None:
+        if entry.number != self.number + 1:
+            raise MissingEntriesError(f"entry {self.number + 1} of the journal was removed")
 
     def _learned(
         self, entry: Entry, setup: Setup, arrays: State, get: Callable[[str], bytes]
@@ -232,9 +214,7 @@ class AgentState:
                 arrays = learn_state(setup.policy, arrays, seen, setup.problem)
             case "add_arm":
                 arrays = extended_state(arrays, setup.init(), name_of(setup.policy))
-            case "set_policy" if entry.body["reset"]:
-                arrays = setup.init()
-            case "reset":
+            case "set_policy" | "reset" if entry.body.get("reset", True):
                 arrays = setup.init()
         return setup, arrays
 
@@ -273,19 +253,16 @@ class AgentState:
         return learn_state(setup.policy, arrays, observed, setup.problem, decision.number)
 
     def _event(self, decision: OpenDecision, setup: Setup, seen: dict[int, Outcome]) -> Event:
-        arms = len(setup.arms)
-        pi = np.zeros((1, arms))
         if decision.pi is None:
-            pi[0, decision.arm] = 1.0
+            pi = (np.arange(len(setup.arms)) == decision.arm).astype(np.float64)
         else:
-            index, values = unpack_sparse(decision.pi)
-            pi[0, index] = values
+            pi = unpack_row(decision.pi, len(setup.arms))
         return Event(
             decision.number,
             setup.keys,
             setup.problem,
             self.feedback(decision),
-            pi,
+            pi[None],
             np.array([decision.arm]),
             _observations(seen),
             self._moment(decision),
@@ -300,7 +277,11 @@ class AgentState:
         self.number, self.time = entry.number, entry.time
         match entry.kind:
             case "decide":
-                self._record_decision(entry, get)
+                decision = self.opened(entry, get)
+                self.decisions = decision.number
+                self.open[decision.number] = decision
+                if decision.expires is not None:
+                    heapq.heappush(self._due, (decision.expires, decision.number))
             case "observe" | "close":
                 self._record_outcomes(entry)
             case "learn":
@@ -316,25 +297,19 @@ class AgentState:
             case "retire":
                 for arm in body["arms"]:
                     self.retired.setdefault(arm, self.decisions)
-            case "add_arm":
-                self.prior_check.done = True  # its states have the arms of the beginning
+            case "add_arm" | "set_graph":
                 self.graph_since = entry.number
-            case "set_graph":
-                self.graph_since = entry.number
+                if entry.kind == "add_arm":  # its states have the arms of the beginning
+                    self.prior_check.done = True
             case "reset":
                 self.prior_check = PriorCheck(self.setup.posterior)
                 self.tables.clear()  # they may be learned again
 
     def opened(self, entry: Entry, get: Callable[[str], bytes]) -> OpenDecision:
         key = entry.body.get("graph")
-        return OpenDecision.of(entry, self.setup.process if key is None else self.graph(key, get))
-
-    def _record_decision(self, entry: Entry, get: Callable[[str], bytes]) -> None:
-        decision = self.opened(entry, get)
-        self.decisions = decision.number
-        self.open[decision.number] = decision
-        if decision.expires is not None:
-            heapq.heappush(self._due, (decision.expires, decision.number))
+        if key is not None and key not in self._graphs:
+            self.keep_graph(key, unpack_graph(get(key))[0])
+        return OpenDecision.of(entry, self.setup.process if key is None else self._graphs[key])
 
     def _record_outcomes(self, entry: Entry) -> None:
         body = entry.body
@@ -361,14 +336,13 @@ class AgentState:
         check = self.prior_check
         for i, state in enumerate(() if check.done else check.states):
             arrays |= {f"prior_check/{i}/{name}": value for name, value in state.items()}
-        graphs: dict[int, str] = {}
         meta = self.setup.pack(put)
-        graphs[id(self.setup.process)] = meta["graph"]
+        graphs = {id(self.setup.process): meta["graph"]}
         decisions = []
         for one in self.open.values():
-            key = graphs.get(id(one.process))
-            if key is None:
-                key = graphs[id(one.process)] = put(pack_graph(one.process, None))
+            if id(one.process) not in graphs:
+                graphs[id(one.process)] = put(pack_graph(one.process, None))
+            key = graphs[id(one.process)]
             if one.pi is not None:
                 arrays[f"pi/{one.number}"] = np.frombuffer(one.pi, np.uint8)
             seen = [[arm, *pair] for arm, pair in one.seen.items()]
@@ -408,17 +382,10 @@ class AgentState:
         for number, id_, arm, time, expires, key, round_, seen in meta["open"]:
             if key not in processes:
                 processes[key] = unpack_graph(get(key))[0]
-            pi = arrays.get(f"pi/{number}")
+            pi = arrays[f"pi/{number}"].tobytes() if f"pi/{number}" in arrays else None
+            outcomes = {i: (reward, weight) for i, reward, weight in seen}
             state.open[number] = OpenDecision(
-                number,
-                id_,
-                arm,
-                time,
-                expires,
-                None if pi is None else pi.tobytes(),
-                processes[key],
-                round_,
-                {i: (reward, weight) for i, reward, weight in seen},
+                number, id_, arm, time, expires, pi, processes[key], round_, outcomes
             )
             if expires is not None:
                 heapq.heappush(state._due, (expires, number))
@@ -429,10 +396,8 @@ class AgentState:
         for name, fresh in self.policy_state.items():
             saved = arrays.get(f"state/{name}")
             if saved is None or _form(saved) != _form(fresh):
-                raise InputError(
-                    f"policy '{name_of(self.setup.policy)}' has changed since: its state "
-                    f"'{name}' was stored with another shape or type"
-                )
+                policy = name_of(self.setup.policy)
+                raise InputError(f"policy '{policy}' has changed since: it had another '{name}'")
             self.policy_state[name] = saved
         try:
             check_saved(self.setup.policy, self.policy_state, self.setup.problem)
@@ -478,86 +443,34 @@ def _changed_setup(entry: Entry, setup: Setup, get: Callable[[str], bytes]) -> S
 _BOOKKEEPING = ("create", "decide", "pause", "resume", "retire")
 
 
-class _Batch:
-    """Outcomes of consecutive entries, learned in one call, with the same bits as one by one."""
-
-    def __init__(self, state: AgentState) -> None:
-        self._state = state
-        self._arm: list[int] = []
-        self._reward: list[float] = []
-        self._weight: list[float] = []
-
-    def add(self, entry: Entry) -> bool:
-        """Add an entry; return False if it must be applied by itself, after :meth:`flush`."""
-        if entry.kind in _BOOKKEEPING:
-            return True
-        body, state = entry.body, self._state
-        if entry.kind not in ("observe", "close") or not state.setup.incremental:
-            return False
-        decision = state.open.get(entry.decision or 0)
-        if decision is None or body.get("late") or not body.get("arms"):
-            return True
-        own = state.setup.own_plays_only
-        if own is None or body.get("extra") or is_discounted(state.setup.posterior):
-            return False
-        weights = body.get("weights") or [1.0] * len(body["arms"])
-        for arm, reward, weight in sorted(zip(body["arms"], body["rewards"], weights, strict=True)):
-            if not own or arm == decision.arm:
-                self._arm.append(arm)
-                self._reward.append(reward)
-                self._weight.append(weight)
-        if len(self._arm) >= MOST_TOGETHER:
-            self.flush()
-        return True
-
-    def flush(self) -> None:
-        if self._arm:
-            setup = self._state.setup
-            policy: Any = setup.policy
-            seen = _observed(np.array(self._arm), np.array(self._reward), np.array(self._weight))
-            self._state.policy_state = policy.learn(self._state.policy_state, seen, setup.problem)
-            self._arm, self._reward, self._weight = [], [], []
-
-
 def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
     given = None if (weight == 1.0).all() else weight
     return Observations(np.zeros_like(arm), arm, reward, given)
 
 
 def _observations(seen: dict[int, Outcome]) -> Observations:
-    arms, rewards, weights = sorted(seen), [], []
-    for arm in arms:
-        reward, weight = seen[arm]
-        rewards.append(reward)
-        weights.append(weight)
-    return Observations(
-        np.zeros(len(arms), np.int64),
-        np.array(arms, np.int64),
-        np.array(rewards, np.float64),
-        None if weights.count(1.0) == len(weights) else np.array(weights, np.float64),
-    )
+    arms = sorted(seen)
+    reward, weight = np.array([seen[arm] for arm in arms], np.float64).reshape(-1, 2).T.copy()
+    return _observed(np.array(arms, np.int64), reward, weight)
 
 
 def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
-    arms = body.get("arms", ())
-    weights = body.get("weights") or [1.0] * len(arms)
-    pairs = zip(body.get("rewards", ()), weights, strict=True)
-    return dict(zip(arms, pairs, strict=True))
+    rewards = body.get("rewards", ())
+    weights = body.get("weights") or [1.0] * len(rewards)
+    return dict(zip(body.get("arms", ()), zip(rewards, weights, strict=True), strict=True))
 
 
 def pack_learned(arm: Ints, reward: Floats, weight: Floats) -> bytes:
-    return b"".join(
-        part.tobytes() for part in (arm.astype("<i4"), reward.astype("<f8"), weight.astype("<f8"))
-    )
+    values = np.concatenate([reward, weight]).astype("<f8")
+    return arm.astype("<i4").tobytes() + values.tobytes()
 
 
 def unpack_learned(entry: Entry) -> Observations:
     data = entry.data or b""
     count = len(data) // 20
     arm = np.frombuffer(data, "<i4", count).astype(np.int64)
-    reward = np.frombuffer(data, "<f8", count, 4 * count).astype(np.float64)
-    weight = np.frombuffer(data, "<f8", count, 12 * count).astype(np.float64)
-    return _observed(arm, reward, weight)
+    values = np.frombuffer(data, "<f8", offset=4 * count).astype(np.float64)
+    return _observed(arm, values[:count], values[count:])
 
 
 def number_in(id_: str) -> int:
@@ -576,19 +489,14 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
 
 def _check_form(policy: Policy, before: State, after: State) -> None:
     # a state of another form could not be restored
-    changed = before.keys() != after.keys()
-    for name, array in before.items():
-        changed = changed or _form(array) != _form(after[name])
-    if changed:
+    names = before.keys()
+    if names != after.keys() or any(_form(before[one]) != _form(after[one]) for one in names):
         raise InputError(
-            f"policy '{name_of(policy)}' has changed the names, shapes or types of the arrays of "
-            "its state: keep those of init"
+            f"policy '{name_of(policy)}' has changed the form of its state: keep that of init"
         )
 
 
 def _form(array: Any) -> tuple[Any, Any]:
-    if type(array) is np.ndarray:
-        return array.shape, array.dtype
     return np.shape(array), getattr(array, "dtype", None)
 
 
@@ -621,11 +529,8 @@ def new_outcomes(
     """Return the body of an entry with the outcomes of an open decision that are new."""
     setup = state.setup
     new = _unknown(given, decision.seen, setup.arms, decision.id)
-    outside: list[int] = []
-    if new:
-        reach = state.reach(decision)
-        arms = len(reach)
-        outside = sorted([arm for arm in new if arm >= arms or reach.item(arm) == 0.0])
+    reach = state.reach(decision) if new else np.zeros(0)
+    outside = sorted(arm for arm in new if arm >= len(reach) or reach.item(arm) == 0.0)
     if outside and not extra:
         raise InputError(
             f"playing {setup.arms[decision.arm]!r} does not reveal {setup.arms[outside[0]]!r} in "
@@ -644,17 +549,15 @@ def new_outcomes(
 
 def late_outcomes(
     entries: Iterable[Entry], id_: str, given: dict[int, Outcome], arms: tuple[Arm, ...]
-) -> dict[str, Any] | None:
-    """Return the body of an entry with outcomes of a closed decision; None if nothing is new."""
+) -> dict[str, Any]:
+    """Return the body of an entry with the outcomes of a closed decision that are new."""
     known, reason = dict[int, Outcome](), ""
     for entry in entries:
         known |= outcomes_of(entry.body)
         known |= {arm: (reward, weight) for arm, reward, weight in entry.body.get("known", ())}
         reason = entry.body.get("reason", reason)
     new = _unknown(given, known, arms, id_)
-    if not new:
-        return None
-    if reason not in LATE:
+    if new and reason not in LATE:
         raise ConflictError(
             f"decision {id_} is closed, and has no outcome of {arms[min(new)]!r}: use partial=True "
             "as long as outcomes may come, or agent.learn for outcomes without a decision"
@@ -675,8 +578,6 @@ def _unknown(
     given: dict[int, Outcome], known: dict[int, Outcome], arms: tuple[Arm, ...], id_: str
 ) -> dict[int, Outcome]:
     """Return the outcomes that are not known yet; raise InputError if one contradicts them."""
-    if not known:
-        return given
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
             raise ConflictError(

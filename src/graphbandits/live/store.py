@@ -9,9 +9,10 @@ import re
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from graphbandits.errors import (
     ConflictError,
@@ -91,11 +92,8 @@ class StoredJournal:
         self.name = name
         self._transaction = transaction
 
-    def write(self) -> AbstractContextManager[int]:
-        return self._write()
-
     @contextmanager
-    def _write(self, new_after: int | None = None) -> Iterator[int]:
+    def write(self, new_after: int | None = None) -> Iterator[int]:
         """Start a transaction; ``new_after`` adds the agent, with entries after this number."""
         if self._transaction:
             raise InputError("write() of a journal cannot be nested")
@@ -128,42 +126,34 @@ class StoredJournal:
         now.last = last
 
     def last(self) -> int:
-        with self._reading() as connection:
-            query = "SELECT last FROM graphbandits_agents WHERE name = ?"
-            return int(self._one(connection.rows(query, (self.name,)))[0])
+        return self._number("last")
 
     def first(self) -> int:
-        transaction = self._transaction
-        if transaction:  # no other writer can change it
-            return transaction.first
-        with self._reading() as connection:
-            query = "SELECT first FROM graphbandits_agents WHERE name = ?"
-            return int(self._one(connection.rows(query, (self.name,)))[0])
+        # no other writer can change it during a transaction
+        return self._transaction.first if self._transaction else self._number("first")
+
+    def _number(self, column: str) -> int:
+        query = f"SELECT {column} FROM graphbandits_agents WHERE name = ?"
+        return int(self._one(self._rows(query, self.name))[0])
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
         for page in self._pages(after):
-            # one call for a page is twice as fast as one for each entry
-            text = ",".join([row[4] for row in page])
-            try:
-                bodies = json.loads(f"[{text}]")
-            except ValueError as error:
-                raise StoreError(f"{self}: entry {page[0][0]} or a later one: {error}") from None
-            for row, body in zip(page, bodies, strict=True):
-                number, time, kind, decision, _, data, is_large = row
-                yield Entry(
-                    number, time, kind, decision, body, self._data(number) if is_large else data
-                )
+            for row in page:
+                yield self._entry(*row[:5], self._data(row[0]) if row[6] else row[5])
 
     def of_decision(self, decision: int) -> list[Entry]:
         with self._reading() as connection:
             query = f"""SELECT number, time, kind, decision, body, data
                 FROM graphbandits_entries{connection.database.by_decision}
                 WHERE agent = {_AGENT} AND decision = ? ORDER BY number"""
-            rows = connection.rows(query, (self.name, decision))
-        return [
-            Entry(number, time, kind, of, json.loads(body), data)
-            for number, time, kind, of, body, data in rows
-        ]
+            return [self._entry(*row) for row in connection.rows(query, (self.name, decision))]
+
+    def _entry(self, *row: Any) -> Entry:
+        number, time, kind, decision, body, data = row
+        try:
+            return Entry(number, time, kind, decision, json.loads(body), data)
+        except ValueError as error:
+            raise StoreError(f"{self}: entry {number} is damaged: {error}") from None
 
     def newest_snapshot(self) -> Snapshot | None:
         return self._snapshot("DESC")
@@ -171,11 +161,13 @@ class StoredJournal:
     def oldest_snapshot(self) -> Snapshot | None:
         return self._snapshot("ASC")
 
-    def add_snapshot(self, snapshot: Snapshot, keep: int = 2) -> None:
+    def add_snapshot(self, snapshot: Snapshot) -> None:
         now = self._need_transaction("add_snapshot")
         query = _INSERT_SNAPSHOT + " ON CONFLICT (agent, number) DO UPDATE SET data = excluded.data"
         now.connection.run(query, (now.agent, snapshot.number, snapshot.data))
-        self._keep_snapshots(keep)
+        query = """DELETE FROM graphbandits_snapshots WHERE agent = ? AND number < ? AND number >
+            (SELECT min(number) FROM graphbandits_snapshots WHERE agent = ?)"""
+        now.connection.run(query, (now.agent, snapshot.number, now.agent))
 
     def put_object(self, data: bytes) -> str:
         connection = self._need_transaction("put_object").connection
@@ -188,9 +180,7 @@ class StoredJournal:
         return key
 
     def get_object(self, key: str) -> bytes:
-        query = "SELECT data FROM graphbandits_objects WHERE key = ?"
-        with self._reading() as connection:
-            found = connection.rows(query, (key,))
+        found = self._rows("SELECT data FROM graphbandits_objects WHERE key = ?", key)
         if not found:
             raise StoreError(f"{self.store} has no object {key}")
         data = bytes(found[0][0])
@@ -201,8 +191,7 @@ class StoredJournal:
     def get_request(self, key: str) -> StoredRequest | None:
         query = f"""SELECT content, first, decisions FROM graphbandits_requests
             WHERE agent = {_AGENT} AND key = ?"""
-        with self._reading() as connection:
-            found = connection.rows(query, (self.name, key))
+        found = self._rows(query, self.name, key)
         return StoredRequest(*found[0]) if found else None
 
     def put_request(self, key: str, request: StoredRequest, time: float) -> None:
@@ -214,11 +203,6 @@ class StoredJournal:
 
     def forget(self, base: Snapshot) -> None:
         now = self._need_transaction("forget")
-        before = now.first - 1
-        if not before <= base.number <= now.last:
-            raise InputError(
-                f"the base must be the state after entry {before} to {now.last}, not {base.number}"
-            )
         for table in ("graphbandits_entries", "graphbandits_snapshots"):
             query = f"DELETE FROM {table} WHERE agent = ? AND number <= ?"
             now.connection.run(query, (now.agent, base.number))
@@ -228,14 +212,9 @@ class StoredJournal:
         now.first = base.number + 1
 
     def compact(self) -> None:
-        with self.write():
-            self._keep_snapshots(2)
         with self.store._connection() as connection:
             for statement in connection.database.vacuum:
                 connection.run(statement)
-
-    def close(self) -> None:
-        self.store.close()
 
     def __repr__(self) -> str:
         return f"<journal of {self.name!r} in {self.store.place}>"
@@ -247,6 +226,10 @@ class StoredJournal:
         else:
             with self.store._connection() as connection:
                 yield connection
+
+    def _rows(self, query: str, *values: object) -> list[Row]:
+        with self._reading() as connection:
+            return connection.rows(query, values)
 
     def _need_transaction(self, method: str) -> _Transaction:
         if not self._transaction:
@@ -279,10 +262,9 @@ class StoredJournal:
         page = list[Row]()
         while not page or len(page) == _PAGE:
             # the connection is free between two pages: a slow reader delays no other use
-            with self._reading() as connection:
-                before, page = page, connection.rows(query, (self.name, after))
+            before, page = page, self._rows(query, self.name, after)
             if before and page and page[0][0] != after + 1:
-                raise StoreError(f"entries of {self} were removed while they were read: try again")
+                raise self._removed()
             if not page:
                 return
             yield page
@@ -290,11 +272,13 @@ class StoredJournal:
 
     def _data(self, number: int) -> bytes:
         query = f"SELECT data FROM graphbandits_entries WHERE agent = {_AGENT} AND number = ?"
-        with self._reading() as connection:
-            found = connection.rows(query, (self.name, number))
+        found = self._rows(query, self.name, number)
         if not found:
-            raise StoreError(f"entries of {self} were removed while they were read: try again")
+            raise self._removed()
         return bytes(found[0][0])
+
+    def _removed(self) -> StoreError:
+        return StoreError(f"entries of {self} were removed while they were read: try again")
 
     def _copy_to(self, target: Connection) -> None:
         """Copy the agent and its journal, in transactions of both databases."""
@@ -305,11 +289,9 @@ class StoredJournal:
         for page in self._pages(0):
             rows = ((agent, *row[:5], self._data(row[0]) if row[6] else row[5]) for row in page)
             target.run_many(_INSERT_ENTRY, rows)
-        query = "SELECT number FROM graphbandits_snapshots WHERE agent = ?"
-        for (number,) in now.connection.rows(query, (now.agent,)):
-            query = "SELECT data FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
-            [(data,)] = now.connection.rows(query, (now.agent, number))
-            target.run(_INSERT_SNAPSHOT, (agent, number, data))
+        query = "SELECT number, data FROM graphbandits_snapshots WHERE agent = ?"
+        rows = ((agent, *row) for row in now.connection.rows(query, (now.agent,)))
+        target.run_many(_INSERT_SNAPSHOT, rows)
         query = """SELECT key, content, time, first, decisions FROM graphbandits_requests
             WHERE agent = ?"""
         rows = ((agent, *row) for row in now.connection.rows(query, (now.agent,)))
@@ -318,17 +300,8 @@ class StoredJournal:
     def _snapshot(self, order: str) -> Snapshot | None:
         query = f"""SELECT number, data FROM graphbandits_snapshots WHERE agent = {_AGENT}
             ORDER BY number {order} LIMIT 1"""
-        with self._reading() as connection:
-            found = connection.rows(query, (self.name,))
+        found = self._rows(query, self.name)
         return Snapshot(*found[0]) if found else None
-
-    def _keep_snapshots(self, keep: int) -> None:
-        now = self._need_transaction("add_snapshot")
-        query = "SELECT number FROM graphbandits_snapshots WHERE agent = ? ORDER BY number"
-        numbers = [row[0] for row in now.connection.rows(query, (now.agent,))]
-        query = "DELETE FROM graphbandits_snapshots WHERE agent = ? AND number = ?"
-        for number in numbers[1 : -max(keep - 1, 1)]:
-            now.connection.run(query, (now.agent, number))
 
 
 class AgentStore:
@@ -357,12 +330,10 @@ class AgentStore:
         """Add an agent, in one transaction with the first lines of its journal."""
         valid = isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable()
         if not valid:
-            raise InputError(
-                f"the name of an agent has 1 to {_MOST_CHARACTERS} printable characters, "
-                f"not {short_repr(name)}"
-            )
+            allowed = f"1 to {_MOST_CHARACTERS} printable characters"
+            raise InputError(f"the name of an agent has {allowed}, not {short_repr(name)}")
         journal = StoredJournal(self, name)
-        with journal._write(after):
+        with journal.write(after):
             yield journal
 
     def journal(self, name: str) -> StoredJournal:
@@ -456,23 +427,13 @@ class AgentStore:
 
 def open_store(place: str | os.PathLike[str], *, must_exist: bool = False) -> AgentStore:
     """Open a store of agents."""
-    return AgentStore(_database_of(place), create=not must_exist)
-
-
-def _database_of(place: str | os.PathLike[str]) -> Database:
-    if isinstance(place, str):
-        scheme = re.match(r"([a-zA-Z][\w+.-]*)://", place)
-        if scheme and scheme[1] in ("postgresql", "postgres"):
-            return Postgres(place)
-        if scheme or place in ("", ":memory:"):
-            kind = f"{scheme[1]}://..." if scheme else repr(place)
-            raise InputError(
-                "a store is a file, such as campaign.db, or a database at postgresql://...; "
-                f"not {kind}"
-            )
-    elif not isinstance(place, os.PathLike):
+    scheme = re.match(r"([a-zA-Z][\w+.-]*)://", place) if isinstance(place, str) else None
+    if not isinstance(place, str | os.PathLike) or place in ("", ":memory:"):
         raise InputError(f"a store is a path or an address, not {short_repr(place)}")
-    return SQLite(Path(place))
+    if scheme and scheme[1] not in ("postgresql", "postgres"):
+        raise InputError(f"a store is a file, or postgresql://..., not {scheme[1]}://...")
+    database: Database = Postgres(str(place)) if scheme else SQLite(Path(place))
+    return AgentStore(database, create=not must_exist)
 
 
 def _use_tables(connection: Connection, create: bool) -> None:
