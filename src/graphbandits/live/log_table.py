@@ -31,6 +31,8 @@ KEY = b"graphbandits"
 #: Kinds of journal entries between decisions that a policy which follows the log must know.
 CHANGES = ("learn", "add_arm", "set_graph", "retire", "reset")
 TIME = pa.timestamp("us", "UTC")
+#: Columns with a list of arms in each row.
+LISTS = ("pi", "reveals", "eligible")
 
 
 def log_schema(arm: pa.DataType) -> pa.Schema:
@@ -92,6 +94,12 @@ class Origin:
         meta["retired"] = {int(arm): int(made) for arm, made in meta["retired"]}
         return cls(**meta)
 
+    def put(self, data: bytes) -> str:
+        """Keep an object, and return its key."""
+        key = hashlib.sha256(data).hexdigest()
+        self.objects[key] = base64.b64encode(data).decode()
+        return key
+
     def get(self, key: str) -> bytes:
         data = base64.b64decode(self.objects[key])
         if hashlib.sha256(data).hexdigest() != key:
@@ -107,83 +115,38 @@ class Origin:
         return [None if key is None else unpack_graph(self.get(key))[0] for key in self.graphs]
 
 
-def log_table(
-    arms: Sequence[Arm],
-    plain: Mapping[str, Sequence[Any]],
-    lists: Mapping[str, Sequence[tuple[Ints, Floats] | None]],
-    outcomes: Sequence[tuple[int, int, float, float, float, bool, bool, int]],
-    closed: Mapping[int, tuple[float, str, int]],
-) -> pa.Table:
-    """Return the table of a log, from numbers of arms."""
+def log_table(arms: Sequence[Arm], columns: Mapping[str, list[Any]]) -> pa.Table:
+    """Return the table of a log from its columns, with times in microseconds.
+
+    An item of a column of :data:`LISTS` is None, or the numbers of the arms and their values.
+    """
     schema = log_schema(arm_type(arms))
     names = pa.array(list(arms), arm_type(arms))
-    rows = len(plain["arm"])
+    arrays = [
+        _arm_lists(columns[field.name], field.name, names)
+        if field.name in LISTS
+        else pa.array(columns[field.name], field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)
 
-    def named(index: Any) -> pa.Array:
-        return names.take(pa.array(np.asarray(index, np.int64)))
 
-    def listed(counts: Ints, values: pa.Array, missing: NDArray[np.bool_]) -> pa.Array:
-        total = int(counts.sum())
-        if total >= 2**31:
-            raise InputError(f"the log has {total:,} entries in one column, more than 2**31 - 1")
-        start = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-        return pa.ListArray.from_arrays(start, values, mask=pa.array(missing))
-
-    columns: dict[str, pa.Array] = {
-        name: pa.array(values, schema.field(name).type)
-        for name, values in plain.items()
-        if name not in ("arm", "time")
-    }
-    columns["arm"], columns["time"] = named(plain["arm"]), _times(plain["time"])
-    for name, parts in lists.items():
-        given = [part for part in parts if part is not None]
-        arm = named(np.concatenate([part[0] for part in given] or [np.empty(0, np.int64)]))
-        value = np.concatenate([part[1] for part in given] or [np.empty(0)])
-        inner = arm
-        if name != "eligible":
-            inner = pa.StructArray.from_arrays([arm, pa.array(value)], ["arm", "probability"])
-        counts = np.array([0 if part is None else len(part[0]) for part in parts], np.int64)
-        columns[name] = listed(counts, inner, np.array([part is None for part in parts], np.bool_))
-    row, *fields = zip(*outcomes, strict=True) if outcomes else [()] * 8
-    at = np.array(row, np.int64)
-    order = np.argsort(at, kind="stable")
-    arm, reward, weight, time, late, extra, entry = fields
-    inner = pa.StructArray.from_arrays(
-        [
-            named(arm),
-            pa.array(reward, pa.float64()),
-            pa.array(weight, pa.float64()),
-            _times(time),
-            pa.array(late, pa.bool_()),
-            pa.array(extra, pa.bool_()),
-            pa.array(entry, pa.int64()),
-        ],
-        fields=list(schema.field("outcomes").type.value_type),
+def _arm_lists(cells: list[tuple[Ints, Floats] | None], column: str, names: pa.Array) -> pa.Array:
+    given = [cell for cell in cells if cell is not None]
+    items = names.take(
+        pa.array(np.concatenate([arm for arm, _ in given] or [np.empty(0, np.int64)]))
     )
-    counts = np.bincount(at, minlength=rows)
-    columns["outcomes"] = listed(counts, inner.take(pa.array(order)), np.zeros(rows, np.bool_))
-    ends = [closed.get(i) for i in range(rows)]
-    columns["closed"] = pa.array(
-        [
-            None
-            if end is None
-            else {"time": _microseconds(end[0]), "reason": end[1], "entry": end[2]}
-            for end in ends
-        ],
-        schema.field("closed").type,
-    )
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    if column != "eligible":
+        value = pa.array(np.concatenate([value for _, value in given] or [np.empty(0)]))
+        items = pa.StructArray.from_arrays([items, value], ["arm", "probability"])
+    counts = [0 if cell is None else len(cell[0]) for cell in cells]
+    start = pa.array(np.cumsum([0, *counts]), pa.int32())
+    missing = pa.array([cell is None for cell in cells], pa.bool_())
+    return pa.ListArray.from_arrays(start, items, mask=missing)
 
 
-def _microseconds(time: float) -> int | None:
-    return None if math.isnan(time) else round(time * 1e6)
-
-
-def _times(seconds: Sequence[float | None]) -> pa.Array:
-    given = np.array(seconds, np.float64)  # None becomes NaN
-    missing = np.isnan(given)
-    micro = np.rint(np.where(missing, 0.0, given) * 1e6).astype(np.int64)
-    return pa.array(micro, pa.int64(), mask=missing).cast(TIME)
+def microseconds(time: float | None) -> int | None:
+    return None if time is None or math.isnan(time) else round(time * 1e6)
 
 
 def arm_type(arms: Sequence[Arm]) -> pa.DataType:
