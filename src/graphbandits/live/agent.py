@@ -377,6 +377,7 @@ class Agent(AgentMethods):
 
     def log(self) -> DecisionLog:
         from graphbandits.live.log import DecisionLog
+        from graphbandits.live.read_log import journal_rows
 
         with self._lock:
             state = self._current()
@@ -391,7 +392,7 @@ class Agent(AgentMethods):
                     close_entries(state, 0.0, expired, "expired"), expired, strict=True
                 )
             ]
-            return DecisionLog._of_journal(start, chain(made, due), self._get)
+            return DecisionLog(*journal_rows(start, chain(made, due), self._get))
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         with self._lock:

@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import GraphBanditsError, InputError, check_horizon, short_repr
+from graphbandits.errors import (
+    GraphBanditsError,
+    InputError,
+    check_horizon,
+    check_probability,
+    short_repr,
+)
 from graphbandits.graphs import Feedback, Process, make_process
 from graphbandits.graphs.feedback import (
     DenseFeedback,
@@ -29,6 +35,7 @@ from graphbandits.graphs.feedback import (
     matrices,
 )
 from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.live.health import check_level
 from graphbandits.live.journal import Entry
 from graphbandits.live.log import DecisionLog
 from graphbandits.live.log_table import LogArrays, Origin, spread
@@ -178,14 +185,13 @@ class Follower:
             origin.keys,
         ).checked()
         self._state = AgentState(setup)
+        self.posterior: Posterior | None = setup.posterior
         seen = self._data.outcomes
         check_rewards(seen.reward, seen.weight == 1.0, setup.posterior)
         self._events = _events(self._data, origin.changes, setup.incremental)
         self._next: tuple[int, str, Any] | None = next(self._events, None)
         self._numbers: dict[int, int] = {}  # of the decisions that were played, by row
         self._checked_graphs = set[int]()
-
-        self.posterior: Posterior | None = setup.posterior
 
     def _process(self, graph: int) -> Process:
         if graph >= 0:
@@ -235,8 +241,9 @@ class Follower:
         mask = None
         if data.eligible.known[row]:
             mask = _playable(data, np.array([row]), len(self._origin.arms))[:, :count]
-        now = data.time[row] if self._by_time else float(t)
-        view = View(t, setup.keys, setup.problem, self._feedback(process, row), mask, now)
+        now = data.time[row] if setup.by_time else float(t)
+        feedback = draw_graph(process, int(data.round[row]), setup.keys)
+        view = View(t, setup.keys, setup.problem, feedback, mask, now)
         pi, _ = decide(setup.policy, state.policy_state, view)
         found = np.zeros(len(self._origin.arms))
         found[:count] = pi[0]
@@ -250,20 +257,9 @@ class Follower:
             pi = pack_sparse(data.pi.dense(np.array([row]), len(state.setup.arms))[0])
         number = self._number(row)
         self._numbers[row] = state.decisions = number
-        state.open[number] = OpenDecision(
-            number,
-            f"{number}-",
-            int(data.arm[row]),
-            float(data.time[row]),
-            None,
-            pi,
-            self._process(int(data.graph[row])),
-            int(data.round[row]),
-        )
-
-    @property
-    def _by_time(self) -> bool:
-        return getattr(self._state.setup.posterior, "half_life", None) is not None
+        body = {"id": f"{number}-", "arm": int(data.arm[row]), "round": int(data.round[row])}
+        made = Entry(0, float(data.time[row]), "decide", number, body, pi)
+        state.open[number] = OpenDecision.of(made, self._process(int(data.graph[row])))
 
     def _number(self, row: int) -> int:
         """Return the number of the next decision; that of the log if no decision was left out."""
@@ -272,9 +268,6 @@ class Follower:
 
     def _is_in_order(self, row: int) -> bool:
         return len(self._numbers) == row
-
-    def _feedback(self, process: Process, row: int) -> Feedback:
-        return draw_graph(process, int(self._data.round[row]), self._origin.keys)
 
     def _learn_until(self, entry: int) -> None:
         entries, state = list[Entry](), self._state
@@ -534,8 +527,7 @@ def evaluate(
     if estimator not in ESTIMATORS:
         allowed = ", ".join(map(repr, ESTIMATORS))
         raise InputError(f"estimator must be one of {allowed}, not {short_repr(estimator)}")
-    if not isinstance(level, int | float) or not 0.0 < level < 1.0:
-        raise InputError(f"level must be a number between 0 and 1, not {short_repr(level)}")
+    level = check_level(level)
     used = _made_before(log, before)
     rows = used[log.arrays.closed[used]]
     if not len(rows):
@@ -553,7 +545,7 @@ def evaluate(
         support = None
     still_open = len(used) - len(rows)
     valid = support is not None and declared and not still_open
-    study = _Study(log, rows, still_open, target, estimator, float(level), support, valid)
+    study = _Study(log, rows, still_open, target, estimator, level, support, valid)
     return study.replay() if estimator == "replay" else study.estimate()
 
 
@@ -592,10 +584,7 @@ class _Fixed:
                     f"the policy has the arm {short_repr(arm)}, which the log does not have; its "
                     f"arms are {short_repr(list(log.arms))}"
                 )
-            valid = isinstance(p, int | float | np.number) and not isinstance(p, bool)
-            if not valid or not 0.0 <= p <= 1.0:
-                raise InputError(f"the probability of {arm!r} must be in [0, 1], not {p!r}")
-            row[number[arm]] = p
+            row[number[arm]] = check_probability(p, f"the probability of {arm!r}")
         if abs(row.sum() - 1.0) > 1e-9:
             raise InputError(f"the probabilities of the policy sum to {row.sum():g}, not 1")
         self._row = row

@@ -206,7 +206,7 @@ class LogArrays:
     @classmethod
     def of(cls, table: pa.Table, origin: Origin) -> LogArrays:
         names = pa.array(list(origin.arms), arm_type(origin.arms))
-        columns = {name: _one_chunk(table[name]) for name in table.column_names}
+        columns = {name: table[name].combine_chunks() for name in table.column_names}
 
         def numbers(values: pa.Array, what: str) -> Ints:
             index = pc.index_in(values, value_set=names)
@@ -223,7 +223,7 @@ class LogArrays:
             column = columns[name]
             parts = column.flatten()
             arm, value = parts.flatten() if valued else (parts, None)
-            chances = np.ones(len(arm)) if value is None else _floats(value)
+            chances = np.ones(len(arm)) if value is None else _filled(value, math.nan)
             return ArmLists(_starts(column), numbers(arm, name), chances, _known(column))
 
         column = columns["outcomes"]
@@ -233,27 +233,27 @@ class LogArrays:
             start,
             np.repeat(np.arange(len(column)), np.diff(start)),
             numbers(arm, "outcomes"),
-            _floats(reward),
-            _floats(weight),
-            _flags(late),
-            _flags(extra),
-            _integers(entry),
+            _filled(reward, math.nan),
+            _filled(weight, math.nan),
+            _filled(late, False),
+            _filled(extra, False),
+            _filled(entry, 0),
         )
         made = cls(
-            _integers(columns["number"]),
-            _integers(columns["time"].cast(pa.int64())) / 1e6,
+            _filled(columns["number"], 0),
+            _filled(columns["time"].cast(pa.int64()), 0) / 1e6,
             numbers(columns["arm"], "arm"),
-            _floats(columns["probability"]),
+            _filled(columns["probability"], math.nan),
             lists("pi"),
             lists("reveals"),
             lists("eligible", valued=False),
             outcomes,
             _known(columns["closed"]),
-            _integers(columns["closed"].flatten()[2]),
-            _integers(columns["arms"]),
-            _integers(columns["graph"], -1),
-            _integers(columns["round"]),
-            _integers(columns["entry"]),
+            _filled(columns["closed"].flatten()[2], 0),
+            _filled(columns["arms"], 0),
+            _filled(columns["graph"], -1),
+            _filled(columns["round"], 0),
+            _filled(columns["entry"], 0),
         )
         made._check(len(origin.arms), len(origin.graphs))
         return made
@@ -291,7 +291,7 @@ class LogArrays:
 
     def check_propensities(self, rows: Ints) -> None:
         """Raise InputError if probabilities of decisions are missing or are no distribution."""
-        p = self.probability[rows]
+        p, pi = self.probability[rows], self.pi
         missing = np.isnan(p)
         if missing.any():
             raise InputError(
@@ -299,36 +299,23 @@ class LogArrays:
                 "draws the arm itself has none: log with a policy with exact probabilities, such "
                 "as ts-n instead of ts-n-sampled"
             )
-        wrong = ~((p > 0.0) & (p <= 1.0 + 1e-9))
-        if wrong.any():
-            row = rows[wrong.argmax()]
-            raise InputError(
-                f"the arm of decision {self.number[row]} was played with probability "
-                f"{self.probability[row]:g}: it must be above 0 and at most 1"
-            )
-        place = self.pi
-        if ((place.value < 0.0) | ~np.isfinite(place.value)).any():
-            raise InputError("the column 'pi' has an entry that is negative or not finite")
-        total = np.bincount(
-            np.repeat(np.arange(len(self.arm)), np.diff(place.start)), place.value, len(self.arm)
-        )
-        off = np.where(place.known, np.abs(total - 1.0), 0.0)[rows]
-        if (off > 1e-6).any():
-            row = rows[off.argmax()]
-            raise InputError(
-                f"the probabilities pi of decision {self.number[row]} sum to {total[row]:g}, not 1"
-            )
-        where, at = spread(place.start, rows)
-        own = place.arm[at] == self.arm[rows][where]
-        listed = np.zeros(len(rows))
-        listed[where[own]] = place.value[at[own]]
-        off = np.where(place.known[rows], np.abs(listed - p), 0.0)
-        if (off > 1e-6).any():
-            row = rows[off.argmax()]
-            raise InputError(
-                f"decision {self.number[row]} has the probability {self.probability[row]:g}, but "
-                f"its pi gives the arm {listed[off.argmax()]:g}: they must agree"
-            )
+        where, place = spread(pi.start, rows)
+        value = np.where(pi.value[place] >= 0.0, pi.value[place], np.inf)
+        total = np.bincount(where, value, len(rows))
+        own = pi.arm[place] == self.arm[rows][where]
+        listed = np.bincount(where[own], value[own], len(rows))
+        known = pi.known[rows]
+        for wrong, found, text in (
+            (~((p > 0.0) & (p <= 1.0 + 1e-9)), p, "of its arm must be above 0 and at most 1"),
+            (known & ~(np.abs(total - 1.0) <= 1e-6), total, "pi must not be negative and sum to 1"),
+            (known & ~(np.abs(listed - p) <= 1e-6), listed, "of its arm must be the same in pi"),
+        ):
+            if wrong.any():
+                i = wrong.argmax()
+                raise InputError(
+                    f"decision {self.number[rows[i]]} of the log: probabilities {text}, but "
+                    f"{found[i]:g} was given"
+                )
 
 
 def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -337,15 +324,6 @@ def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
     where = np.repeat(np.arange(len(rows)), count)
     first = np.repeat(start[rows] - np.cumsum(count) + count, count)
     return where, first + np.arange(len(where))
-
-
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):  # of an empty table, or more than 2 GB
-        combined = (
-            pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], column.type)
-        )
-    return combined
 
 
 def _starts(column: pa.Array) -> Ints:
@@ -358,16 +336,6 @@ def _known(column: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def _floats(values: pa.Array) -> Floats:
-    found: Floats = pc.fill_null(values, math.nan).to_numpy().astype(np.float64)
-    return found
-
-
-def _integers(values: pa.Array, missing: int = 0) -> Ints:
-    found: Ints = pc.fill_null(values, missing).to_numpy().astype(np.int64)
-    return found
-
-
-def _flags(values: pa.Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+def _filled(values: pa.Array, missing: float) -> NDArray[Any]:
+    found: NDArray[Any] = np.array(pc.fill_null(values, missing))
     return found

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -172,7 +172,7 @@ def log_from_columns(
                     f"the reward of {setup.arms[i]!r} must be a finite number, and its weight "
                     "above 0"
                 )
-            outcome = {"arm": setup.arms[i], "reward": reward, "weight": weight}
+            outcome: dict[str, Any] = {"arm": setup.arms[i], "reward": reward, "weight": weight}
             outcome |= {"time": _seconds(one.get("time")), "entry": _whole(one.get("entry"))}
             extra = bool(one.get("extra")) or i not in cell[1]
             found.append(outcome | {"late": bool(one.get("late")), "extra": extra})
@@ -564,16 +564,13 @@ def _from_columns(
     values = list[tuple[float, float]]()
     counts = columns.get("count", [1] * len(columns["arm"]))
     name = "total" if "total" in columns else "reward"
-    numbers: dict[object, int] = {}
     for row, (arm, reward, count) in enumerate(
         zip(columns["arm"], columns[name], counts, strict=True), 1
     ):
         if skip and not setup.has(arm):
             continue
         try:
-            if not isinstance(arm, Hashable) or arm not in numbers:
-                numbers[arm] = setup.number_of(arm)
-            index.append(numbers[arm])
+            index.append(setup.number_of(arm))
             if name == "total":
                 values.append(check_evidence(setup.posterior, (reward, count)))
             else:
