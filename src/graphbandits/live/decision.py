@@ -62,6 +62,9 @@ class Decision:
     ('ann', {'ann': 1.0}, {'ann': 1.0, 'bob': 1.0, 'eve': 1.0}, {'day': 3})
     """
 
+    # members of the class, which help() lists; properties keep their values in __dict__
+    __slots__ = ("__dict__", "arm", "context", "id", "number", "probability")
+
     def __init__(
         self,
         arms: tuple[Arm, ...],
