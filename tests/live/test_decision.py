@@ -15,7 +15,6 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from helpers.agents import reopened
 from helpers.bad_input import refused
 from helpers.recorded_runs import able
 from rich.console import Console
@@ -79,52 +78,52 @@ def column(found: Explanation, name: str) -> dict[Any, Any]:
 # Numbers ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", ["ids-n", "idsn-lp", "ids-lp", "ts-n", "ids-n(gain=joint)"])
-def test_numbers_are_those_of_an_independent_inspection(policy: str) -> None:
+def check_numbers(policy: str) -> None:
+    """Compare the explanations of some decisions with :func:`inspect_decision`."""
     agent = agent_of(policy)
-    for _ in range(6):
+    for _ in range(4):
         posterior = pairs(agent)
         made = agent.decide()
         found = agent.explain(made)
         strict = inspect_decision(posterior, GRAPH)
-        for name, wanted in (("alpha", strict.alpha), ("delta", strict.delta), ("h", strict.h)):
-            assert column(found, name) == pytest.approx(by_arm(wanted), abs=1e-9)
         joint = "joint" in policy
-        gain = strict.gain["joint" if joint else "bound"]
-        assert column(found, "gain") == pytest.approx(by_arm(gain), abs=1e-9)
-        assert column(found, "probability") == pytest.approx(by_arm(strict.pi[policy]), abs=1e-7)
+        gain, pi = strict.gain["joint" if joint else "bound"], strict.pi[policy]
+        columns = {"alpha": strict.alpha, "delta": strict.delta, "h": strict.h, "gain": gain}
+        for name, wanted in columns.items():
+            assert column(found, name) == pytest.approx(by_arm(wanted), abs=1e-9), policy
+        assert column(found, "probability") == pytest.approx(by_arm(pi), abs=1e-7)
         ratios = strict.joint_ratio if joint else strict.ratio
         assert ratios is not None
         assert found.ratio == pytest.approx(ratios[policy], abs=1e-7)
         assert found.rho == pytest.approx(strict.rho, abs=1e-9)
         entropy = -sum(p * math.log(p) for p in strict.alpha)
         assert found.entropy == pytest.approx(entropy, abs=1e-8)
-        assert found.regret == pytest.approx(np.dot(strict.pi[policy], strict.delta), abs=1e-7)
-        assert found.information == pytest.approx(np.dot(strict.pi[policy], gain), abs=1e-7)
-        assert column(found, "mean") == {
-            arm: pytest.approx(a / (a + b)) for arm, (a, b) in zip(NAMES, posterior, strict=True)
-        }
-        assert column(found, "state") == {
-            arm: {"a": a, "b": b} for arm, (a, b) in zip(NAMES, posterior, strict=True)
-        }
-        assert column(found, "reveals") == {
-            arm: {other: p for other, p in zip(NAMES, row.tolist(), strict=True) if p > 0.0}
-            for arm, row in zip(NAMES, GRAPH, strict=True)
-        }
+        assert found.regret == pytest.approx(np.dot(pi, strict.delta), abs=1e-7)
+        assert found.information == pytest.approx(np.dot(pi, gain), abs=1e-7)
+        means = [a / (a + b) for a, b in posterior]
+        assert column(found, "mean") == pytest.approx(by_arm(means))
+        assert column(found, "state") == by_arm({"a": a, "b": b} for a, b in posterior)
+        assert column(found, "reveals") == by_arm(
+            {other: p for other, p in zip(NAMES, row.tolist(), strict=True) if p > 0.0}
+            for row in GRAPH
+        )
         assert found.arms[0].arm == made.arm
         assert (found.eligible, found.total, found.others, found.reproduced) == (4, 4, 0, True)
         answer(agent, made)
 
 
-def test_gain_of_the_policies_without_a_graph_is_that_of_the_own_outcome() -> None:
+def test_numbers_are_those_of_an_independent_inspection() -> None:
+    for policy in ("ids-n", "idsn-lp", "ids-lp", "ts-n", "ids-n(gain=joint)"):
+        check_numbers(policy)
+
+
+def test_gain_of_other_policies() -> None:
+    """Without a graph it is that of the own outcome; it may be a variance."""
     for policy in ("ids", "ts", "bayes-ucb"):
         agent = agent_of(policy)
         found = agent.explain(agent.decide())
-        assert column(found, "gain") == column(found, "h")
+        assert column(found, "gain") == column(found, "h"), policy
         assert "(h)" in str(found.gain)
-
-
-def test_gain_of_variance_policies_is_the_variance() -> None:
     strict = inspect_decision(PRIOR, GRAPH)
     assert strict.v is not None
     for policy, gain in (("v-ids", strict.v), ("v-ids-n", (GRAPH @ strict.v).tolist())):
@@ -150,10 +149,6 @@ def test_statistics_are_those_of_the_arms_that_could_be_played() -> None:
     assert column(found, "reveals")["eve"] == {"ann": 0.75, "eve": 1.0, "joe": 1.0}
     assert (found.eligible, found.total) == (2, 4)
     assert "2 of 4 arms could be played" in found.text
-
-
-def test_retired_arms_are_not_shown() -> None:
-    agent = agent_of()
     agent.retire("joe")
     found = agent.explain(agent.decide())
     assert "joe" not in column(found, "reveals")
@@ -192,11 +187,8 @@ def test_distinct_batch_leaves_out_earlier_arms() -> None:
         assert column(found, "alpha") == pytest.approx(wanted, abs=1e-9)
         assert found.reproduced
     assert "2 earlier decisions" in found.text
-
-
-def test_batch_without_distinct_has_one_explanation_for_all() -> None:
     agent = agent_of("ts-n")
-    explained = [agent.explain(made) for made in agent.decide(5)]
+    explained = [agent.explain(one) for one in agent.decide(5)]
     assert len({tuple(sorted(column(one, "probability").items())) for one in explained}) == 1
     assert all(one.reproduced and one.eligible == 4 for one in explained)
 
@@ -272,7 +264,7 @@ def eventful(agent: Agent, advance: Callable[[], None]) -> dict[str, dict[str, A
     return found
 
 
-def test_explanation_is_the_same_years_later(store_url: str) -> None:
+def test_explanation_is_the_same_years_later(tmp_path: Path) -> None:
     now = 1e9
 
     def advance() -> None:
@@ -280,14 +272,15 @@ def test_explanation_is_the_same_years_later(store_url: str) -> None:
         now += 3600.0
 
     given: dict[str, Any] = {"posterior": "beta-bernoulli(half_life=7200)", "clock": lambda: now}
-    agent = agent_of(**given, store=store_url)
+    place = tmp_path / "agents.db"
+    agent = agent_of(**given, store=place)
     found = eventful(agent, advance)
     now += 1e8
     answer(agent, agent.decide())
-    again = Agent(store=store_url, clock=lambda: now)
+    again = Agent(store=place, clock=lambda: now)
     assert {id_: again.explain(id_).to_dict() for id_ in found} == found
     agent.compact()  # the newest snapshot is at the end
-    again = Agent(store=store_url)
+    again = Agent(store=place)
     assert {id_: again.explain(id_).to_dict() for id_ in found} == found
     assert {id_: agent.explain(id_).to_dict() for id_ in found} == found
 
@@ -333,17 +326,6 @@ def test_explanation_starts_from_a_snapshot_before_the_decision(tmp_path: Path) 
     assert starts[1:] == [1]
 
 
-def test_saved_agent_explains_old_and_new_decisions(tmp_path: Path) -> None:
-    agent = agent_of()
-    old = agent.decide()
-    answer(agent, agent.decide())
-    saved = reopened(agent, tmp_path)
-    assert saved.explain(old).to_dict() == agent.explain(old).to_dict()
-    mine, its = agent.explain(agent.decide()).to_dict(), saved.explain(saved.decide()).to_dict()
-    same = mine.keys() - {"decision", "time", "text"}
-    assert {key: mine[key] for key in same} == {key: its[key] for key in same}
-
-
 def test_other_probabilities_than_the_recorded_ones_are_reported() -> None:
     agent, made = two_mixed()
     assert agent.explain(made).reproduced
@@ -373,32 +355,33 @@ def test_another_arm_than_the_recorded_one_is_reported() -> None:
 # Every policy -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", able(EDGES, 4, 100))
-def test_every_policy_can_be_explained(policy: str) -> None:
-    agent = agent_of(policy, graph=EDGES)
-    for _ in range(3):
-        made = agent.decide()
-        found = agent.explain(made)
-        assert found.reproduced
-        assert found.decision.arm == made.arm
-        values = found.to_dict()
-        assert json.loads(json.dumps(values, allow_nan=False)) == values
-        assert values["arms"][0]["arm"] == made.arm
-        assert column(found, "reveals")[made.arm] == made.reveals
-        if as_policy(policy).exact:
-            pi = made.pi or {}
-            assert column(found, "probability") == {arm: pi.get(arm, 0.0) for arm in NAMES}
-        else:
-            assert set(column(found, "probability").values()) == {None}
-            assert "draws the arm itself" in found.text
-        if found.gain is None:
-            assert "has no posterior" in found.text
-            state = agent.state
-            assert column(found, "state") == {
-                arm: {name: state[name][arm] for name in state} for arm in NAMES
-            }
-            refused(found.figure, "no posterior")
-        answer(agent, made)
+def test_every_policy_can_be_explained() -> None:
+    for policy in able(EDGES, 4, 100):
+        agent = agent_of(policy, graph=EDGES)
+        for _ in range(2):
+            made = agent.decide()
+            found = agent.explain(made)
+            assert found.reproduced, policy
+            assert found.decision.arm == made.arm
+            values = found.to_dict()
+            assert json.loads(json.dumps(values, allow_nan=False)) == values
+            assert column(found, "reveals")[made.arm] == made.reveals
+            if as_policy(policy).exact:
+                pi = made.pi or {}
+                assert column(found, "probability") == {arm: pi.get(arm, 0.0) for arm in NAMES}
+            else:
+                assert set(column(found, "probability").values()) == {None}
+                assert "draws the arm itself" in found.text
+            if found.gain is None:
+                assert "has no posterior" in found.text
+                state = agent.state
+                own = [{name: state[name][arm] for name in state} for arm in NAMES]
+                assert column(found, "state") == by_arm(own), policy
+                table = printed(found)
+                assert "gain" not in table
+                assert all(name in table for name in state), policy
+                refused(found.figure, "no posterior")
+            answer(agent, made)
 
 
 def test_index_is_that_of_the_policy() -> None:
@@ -441,27 +424,27 @@ def test_text_has_the_numbers_of_the_dict() -> None:
     assert values["text"] == found.text == str(found)
 
 
+def printed(found: Explanation) -> str:
+    """Return the table in a wide terminal."""
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(found)
+    return captured.get()
+
+
 def test_table_has_the_numbers() -> None:
     agent, made = two_mixed()
     found = agent.explain(made)
-    console = Console(width=200, record=True)
-    with console.capture() as captured:
-        console.print(found)
-    shown = captured.get()
+    shown = printed(found)
     for one in found.arms:
         [row] = [line for line in shown.splitlines() if line.strip().startswith(f"{one.arm} ")][-1:]
         for value in (one.probability, one.delta, one.gain, one.mean):
             assert f"{value:.3g}" in row.split()
     assert shown.splitlines()[0].strip() == found.text.splitlines()[0]
-
-
-def test_names_are_not_markup() -> None:
+    assert "exploration" not in shown
     agent = Agent("ids-n", ["[red]a[/red]", "$b$"], "complete", seed=1)
     found = agent.explain(agent.decide())
-    console = Console(width=200, record=True)
-    with console.capture() as captured:
-        console.print(found)
-    assert "[red]a[/red]" in captured.get()
+    assert "[red]a[/red]" in printed(found)  # names are not markup
     found.figure()
 
 
@@ -494,26 +477,6 @@ def test_of_many_arms_the_most_relevant_are_listed() -> None:
 # Figure -------------------------------------------------------------------------------------------
 
 
-def test_two_mixed_arms_are_neighbours_on_the_frontier() -> None:
-    agent, made = two_mixed()
-    found = agent.explain(made)
-    places = [found.frontier.index(arm) for arm in made.pi or {}]
-    assert abs(places[0] - places[1]) == 1
-    # no arm is below the line through the two, to the right of its gain
-    one, two = sorted(
-        (one for one in found.arms if one.probability), key=lambda arm: arm.delta or 0.0
-    )
-    assert one.gain is not None
-    assert two.gain is not None
-    assert one.delta is not None
-    assert two.delta is not None
-    for arm in found.arms:
-        assert arm.gain is not None
-        assert arm.delta is not None
-        slope = (two.delta - one.delta) / (two.gain - one.gain)
-        assert arm.delta >= one.delta + slope * (arm.gain - one.gain) - 1e-12
-
-
 def test_frontier_is_the_lower_right_hull() -> None:
     agent = agent_of("ts-n")
     for _ in range(5):
@@ -525,6 +488,9 @@ def test_frontier_is_the_lower_right_hull() -> None:
         best = np.argmin(delta[:, None] - weights * gain[:, None], axis=0)
         assert {found.points.arms[i] for i in best} == set(found.frontier)
         answer(agent, found.decision)
+    agent, made = two_mixed()
+    places = [agent.explain(made).frontier.index(arm) for arm in made.pi or {}]
+    assert abs(places[0] - places[1]) == 1  # neighbours
 
 
 def test_figure_has_the_arms_the_hull_and_the_mixture() -> None:
@@ -555,7 +521,7 @@ def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
     rng = np.random.default_rng(2)
     prior = [(float(a), float(b)) for a, b in rng.uniform(1.0, 9.0, (60, 2))]
     agent = Agent("ids-n", graph=nx.path_graph(60), prior=prior, seed=1, floor=0.3)
-    for made in agent.decide(4):
+    for made in agent.decide(2):
         found = agent.explain(made, arms=1)
         points = found.points
         assert points is not None
@@ -567,9 +533,7 @@ def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
         assert len(labelled) <= 6
         shown = {text.get_text().partition(" ")[0] for text in found.figure().axes[0].texts}
         assert shown <= {str(points.arms[i]) for i in labelled}
-
-
-def test_labels_of_many_probable_arms_leave_room_for_the_frontier() -> None:
+    # many probable arms leave room for the frontier
     agent = Agent("ts-n", graph=nx.path_graph(30), prior=[(1 + i % 7, 3) for i in range(30)])
     found = agent.explain(agent.decide())
     assert found.points is not None
@@ -634,21 +598,10 @@ def test_an_arm_that_was_drawn_by_exploration_is_said_to_be() -> None:
             by_floor
         )
         assert found.text.count("Most probable") == by_floor
-        console = Console(width=200, record=True)
-        with console.capture() as captured:
-            console.print(found)
-        header, *rows = captured.get().splitlines()[2:]
+        header, *rows = printed(found).splitlines()[2:]
         assert "exploration" in header.split()
         shown = {row.split()[0]: row.split()[2] for row in rows[1:5]}
         assert shown == {arm: "0.1" if arm in plain else "only" for arm in NAMES}
         if by_floor:
             return
     raise AssertionError("no arm was drawn by exploration")
-
-
-def test_table_has_no_exploration_without_a_floor() -> None:
-    agent = agent_of()
-    console = Console(width=200, record=True)
-    with console.capture() as captured:
-        console.print(agent.explain(agent.decide()))
-    assert "exploration" not in captured.get()
