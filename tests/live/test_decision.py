@@ -20,7 +20,6 @@ from helpers.recorded_runs import able
 from rich.console import Console
 
 from graphbandits import Agent, Decision, Explanation, inspect_decision
-from graphbandits.live.agent import SNAPSHOT_ENTRIES
 from graphbandits.policies import as_policy
 
 NAMES = ["ann", "bob", "eve", "joe"]
@@ -302,30 +301,6 @@ def test_explanation_is_the_same_in_memory_and_after_forget() -> None:
     refused(lambda: agent.explain(gone), gone)
 
 
-def test_explanation_starts_from_a_snapshot_before_the_decision(tmp_path: Path) -> None:
-    agent = agent_of(store=tmp_path / "a.db")
-    first = agent.decide()
-    for _ in range(SNAPSHOT_ENTRIES // 2):
-        made = agent.decide(among=["joe"])
-        agent.observe(made, {"joe": made.number % 2})
-    last = agent.decide()
-    journal = agent._journal
-    newest = journal.newest_snapshot()
-    assert newest is not None
-    assert newest.number > 900
-    starts, entries = list[int](), journal.entries
-
-    def spied(after: int = 0) -> Any:
-        starts.append(after)
-        return entries(after)
-
-    journal.entries = spied  # type: ignore[method-assign]
-    assert agent.explain(last).reproduced
-    assert starts == [newest.number]
-    assert agent.explain(first).reproduced
-    assert starts[1:] == [1]
-
-
 def test_other_probabilities_than_the_recorded_ones_are_reported() -> None:
     agent, made = two_mixed()
     assert agent.explain(made).reproduced
@@ -449,25 +424,22 @@ def test_table_has_the_numbers() -> None:
 
 
 def test_of_many_arms_the_most_relevant_are_listed() -> None:
-    count = 3000
-    rng = np.random.default_rng(1)
+    count, rng = 3000, np.random.default_rng(1)
     prior = [(float(a), float(b)) for a, b in rng.uniform(1.0, 6.0, (count, 2))]
     graph = nx.random_regular_graph(4, count, seed=1)
     graph.add_edges_from((7, other) for other in range(100, 140))
     agent = Agent("ids-n", graph=graph, prior=prior, seed=1)
-    found = agent.explain(agent.decide(among=[7]))
+    made = agent.decide(among=[7])
+    found = agent.explain(made)
     assert (found.others, found.eligible, found.total) == (0, 1, count)
     assert len(found.arms[0].reveals) == 11
     assert 7 in found.arms[0].reveals
-    assert found.arms[0].reveals_more + 11 == len(agent.decide(among=[7]).reveals)
+    assert found.arms[0].reveals_more + 11 == len(made.reveals)
     made = agent.decide()
     found = agent.explain(made)
-    assert len(found.arms) == 5
-    assert found.others == count - 5
-    assert f"{count - 5} more arms" in found.text
-    assert len(json.dumps(found.to_dict())) < 10_000
     listed = [one.arm for one in found.arms]
-    assert listed[0] == made.arm
+    assert (len(listed), listed[0], found.others) == (5, made.arm, count - 5)
+    assert f"{count - 5} more arms" in found.text
     assert set(made.pi or {}) <= set(listed)
     beliefs = agent.beliefs()
     assert beliefs.arms[beliefs.alpha.argmax()] in listed
@@ -497,23 +469,19 @@ def test_figure_has_the_arms_the_hull_and_the_mixture() -> None:
     agent, made = two_mixed()
     found = agent.explain(made)
     axes = found.figure().axes[0]
-    drawn = {one.get_gid(): one for one in axes.collections}
-    listed = {one.arm: one for one in found.arms}
-    mixed = {(listed[arm].gain, listed[arm].delta) for arm in made.pi or {}}
-    others = {(one.gain, one.delta) for one in found.arms} - mixed
-    assert {tuple(place) for place in drawn["drawn"].get_offsets().tolist()} == mixed
-    assert {tuple(place) for place in drawn["others"].get_offsets().tolist()} == others
-    played = listed[made.arm]
-    assert drawn["played"].get_offsets().tolist() == [[played.gain, played.delta]]
+    drawn = {one.get_gid(): one.get_offsets().tolist() for one in axes.collections}
+    listed = {one.arm: [one.gain, one.delta] for one in found.arms}
+    mixed = sorted(listed[arm] for arm in made.pi or {})
+    assert sorted(drawn["drawn"]) == mixed
+    assert sorted(drawn["others"] + drawn["drawn"]) == sorted(listed.values())
+    assert drawn["played"] == [listed[made.arm]]
     lines = {line.get_gid(): line.get_xydata().tolist() for line in axes.lines}
-    hull = [[listed[arm].gain, listed[arm].delta] for arm in found.frontier]
-    assert lines["hull"] == hull
-    assert {tuple(place) for place in lines["mixed"]} == mixed
-    labels = {text.get_text(): text.xy for text in axes.texts}
+    assert lines["hull"] == [listed[arm] for arm in found.frontier]
+    assert sorted(lines["mixed"]) == mixed
+    labels = {text.get_text(): list(text.xy) for text in axes.texts}
     for arm, p in (made.pi or {}).items():
-        assert labels[f"{arm} ({p:.2g})"] == (listed[arm].gain, listed[arm].delta)
+        assert labels[f"{arm} ({p:.2g})"] == listed[arm]
     assert axes.get_xlabel().replace("\n", " ") == found.gain
-    assert axes.get_ylabel() == "expected regret"
 
 
 def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
@@ -545,12 +513,11 @@ def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
 
 
 def test_unknown_decisions_are_refused() -> None:
-    agent, other = agent_of(), agent_of()
+    agent = agent_of()
     refused(lambda: agent.explain("7-nonsense"), "unknown decision")
-    refused(lambda: agent.explain(other.decide()), "unknown decision")
+    refused(lambda: agent.explain(agent_of().decide()), "unknown decision")
     refused(lambda: agent.explain(None), "decision must be a Decision or its id")  # type: ignore[arg-type]
-    made = agent.decide()
-    refused(lambda: agent.explain(made, arms=0), "arms")
+    refused(lambda: agent.explain(agent.decide(), arms=0), "arms")
 
 
 def test_decision_that_was_open_at_forget_has_no_explanation() -> None:
@@ -559,7 +526,6 @@ def test_decision_that_was_open_at_forget_has_no_explanation() -> None:
     made = agent.decide()
     now = 200.0
     agent.forget(150.0)
-    assert agent.pending == (made.id,)
     refused(lambda: agent.explain(made), made.id, "removed from the journal")
     agent.close(made)
     refused(lambda: agent.explain(made), made.id, "removed from the journal")
@@ -587,21 +553,16 @@ def test_an_arm_that_was_drawn_by_exploration_is_said_to_be() -> None:
     common = {"arms": NAMES, "graph": EDGES, "prior": PRIOR, "seed": 1}
     plain = Agent("ids-n", **common).decide().pi or {}
     agent = Agent("ids-n", floor=0.4, **common)
-    for made in agent.decide(60):
-        found = agent.explain(made)
-        lines = found.text.splitlines()
-        by_floor = made.arm not in plain
-        assert lines[0].startswith(f"{made.arm} was drawn by exploration, with") == by_floor
-        second = found.arms[1]
-        likely = max((arm for arm in NAMES if arm != made.arm), key=lambda arm: plain.get(arm, 0.0))
-        assert lines[2].startswith(f"Most probable: {likely} ({second.probability:.3g}): ") == (
-            by_floor
-        )
+    explained = [agent.explain(made) for made in agent.decide(60)]
+    for found in (explained[0], next(one for one in explained if one.decision.arm not in plain)):
+        arm, lines = found.decision.arm, found.text.splitlines()
+        by_floor = arm not in plain
+        assert lines[0].startswith(f"{arm} was drawn by exploration, with") == by_floor
+        likely = max((one for one in NAMES if one != arm), key=lambda one: plain.get(one, 0.0))
+        start = f"Most probable: {likely} ({found.arms[1].probability:.3g}): "
+        assert lines[2].startswith(start) == by_floor
         assert found.text.count("Most probable") == by_floor
         header, *rows = printed(found).splitlines()[2:]
         assert "exploration" in header.split()
         shown = {row.split()[0]: row.split()[2] for row in rows[1:5]}
-        assert shown == {arm: "0.1" if arm in plain else "only" for arm in NAMES}
-        if by_floor:
-            return
-    raise AssertionError("no arm was drawn by exploration")
+        assert shown == {one: "0.1" if one in plain else "only" for one in NAMES}
