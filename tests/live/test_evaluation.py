@@ -402,22 +402,18 @@ def test_open_decisions_end_guarantees() -> None:
     log = agent.log()
     found = evaluate(log, "uniform")
     assert found.value > 0.53
-    assert found.guaranteed is None
-    assert found.label == NOT_RELIABLE
+    assert (found.guaranteed, found.label) == (None, NOT_RELIABLE)
     share = f"{len(waiting)} of 300 decisions ({len(waiting) / 300:.1%}) are open"
     assert found.warnings[0].startswith(share)
-    for before in (waiting[0].time, waiting[0].time.isoformat(), waiting[0].time.timestamp()):
+    time, count = waiting[0].time, waiting[0].number - 1
+    closed = DecisionLog.of(log.to_arrow().slice(0, count))
+    for before in (time, time.isoformat(), time.timestamp()):
         early = evaluate(log, "uniform", before=before)
-        assert early.decisions == waiting[0].number - 1
-        assert early.open_decisions == 0
         assert early.guaranteed is not None
-        assert early.label == "asymptotic"
-    rows = log.to_arrow().slice(0, early.decisions)
-    for policy in ("uniform", "ts-n"):
-        for estimator in ("dr", "replay"):
-            one = evaluate(log, policy, estimator=estimator, before=waiting[0].time)
-            other = evaluate(DecisionLog.of(rows), policy, estimator=estimator)
-            assert one == other
+        assert (early.decisions, early.open_decisions, early.label) == (count, 0, "asymptotic")
+    for policy, estimator in itertools.product(("uniform", "ts-n"), ("dr", "replay")):
+        one = evaluate(log, policy, estimator=estimator, before=time)
+        assert one == evaluate(closed, policy, estimator=estimator)
 
 
 def test_few_open_decisions_leave_the_label() -> None:

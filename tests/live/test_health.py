@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import Clock
 from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
@@ -24,16 +25,6 @@ from graphbandits.posteriors import BetaBernoulli
 #: The warning of the prior at the first outcomes is another one.
 pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarning")
 NAMES = ["ann", "bob", "eve"]
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def new(policy: str = "ts-n", **more: Any) -> Agent:
@@ -82,8 +73,7 @@ def test_a_change_is_reported_with_its_arm_and_advice() -> None:
     rounds(agent, 60, lambda arm: 0.0 if arm == "bob" else 0.6)
     found = agent.health()
     (line,) = found.warnings
-    assert line.startswith("the outcomes of bob contradict its posterior: they are ")
-    assert "times more likely if older outcomes are forgotten" in line
+    assert line.startswith("the outcomes of bob contradict its posterior")
     assert "discount, or reset()" in line
     assert found.test is not None
     assert found.test.contradicts
@@ -98,29 +88,24 @@ def test_a_change_is_reported_with_its_arm_and_advice() -> None:
     assert [one.contradicts for one in found.test.arms[1:]] == [False, False]
     # the average has one half of all arms together, and one sixth of each of 3 arms
     assert [one.threshold for one in found.test.arms] == pytest.approx([600.0] * 3)
-    assert "(warning from 600; posterior mean" in line
 
 
 def test_a_wrong_prior_of_all_arms_is_reported_together() -> None:
-    """Each arm alone has too few outcomes."""
+    """At first, each arm alone has too few outcomes."""
     arms = [f"user {i}" for i in range(40)]
     agent = new("uniform", arms=arms, prior=(45, 5), graph="empty")
     agent.learn({arm: (i % 2, 2) for i, arm in enumerate(arms)})
     found = agent.health()
     (line,) = found.warnings
-    assert line.startswith("the outcomes contradict the posteriors of all arms together")
-    assert "under a weaker prior" in line
+    assert "posteriors of all arms together" in line
     assert "another prior" in line
-
-
-def test_many_contradictions_are_counted() -> None:
-    arms = [f"user {i}" for i in range(8)]
+    arms = arms[:8]
     agent = new("uniform", arms=arms, prior=(90, 10), graph="empty")
     agent.learn(dict.fromkeys(arms, (0, 50)))
     lines = agent.health().warnings
     assert len(lines) == 5
-    assert lines[0].startswith("the outcomes contradict the posteriors of all arms together")
-    assert lines[-1] == "so do the outcomes of 5 more arms"
+    assert "posteriors of all arms together" in lines[0]
+    assert "5 more arms" in lines[-1]
 
 
 def test_broken_tracking_of_all_arms_comes_before_single_arms() -> None:
@@ -131,15 +116,12 @@ def test_broken_tracking_of_all_arms_comes_before_single_arms() -> None:
     zeros = list(reversed(history)).index(1)
     first, together, *single = agent.health().warnings
     assert zeros >= 90
-    assert first == f"the last {zeros} outcomes are all 0: check how outcomes are recorded"
-    assert together.startswith("the outcomes contradict the posteriors of all arms together")
-    assert together.endswith("(warning from 200)")
+    assert first.startswith(f"the last {zeros} outcomes are all 0")
+    assert "posteriors of all arms together" in together
     assert len(single) == 3
     assert not any("discount" in line for line in (together, *single))
     rounds(agent, 1, lambda arm: 1.0)
-    first, *_ = agent.health().warnings
-    assert first.startswith("the outcomes contradict the posteriors of all arms together")
-    assert first.endswith("consider a discount, or reset()")
+    assert "consider a discount, or reset()" in agent.health().warnings[0]
 
 
 def test_equal_outcomes_are_reported_if_they_are_unusual() -> None:
@@ -435,11 +417,8 @@ def test_low_shares_are_reported() -> None:
         outcomes = {"ann": 1, "eve": 0} if k % 3 else {"ann": 1, "bob": 0, "eve": 0}
         agent.observe(agent.decide(), outcomes)
     found = agent.health()
-    few = [line for line in found.notes if line.startswith("few answers")]
-    assert few == [
-        "few answers for bob (20 of 60): of all arms 140 of 180 outcomes were received; check how "
-        "these outcomes are recorded"
-    ]
+    [few] = [line for line in found.notes if line.startswith("few answers")]
+    assert "bob (20 of 60): of all arms 140 of 180 outcomes" in few
     assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
 
 

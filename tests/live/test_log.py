@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.agents import Clock
 from helpers.bad_input import refused, refuses
 
 from graphbandits import Agent, DecisionLog
@@ -25,17 +26,6 @@ GRAPH = np.array(
         [0.0, 0.0, 0.0, 1.0],
     ]
 )
-START = 1_700_000_000.0
-
-
-class Clock:
-    """A clock that tests advance."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def eventful(

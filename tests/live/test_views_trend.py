@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import Clock
 from helpers.bad_input import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,20 +25,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarnin
 NAMES = ["ann", "bob", "eve", "joe"]
 
 
-class Clock:
-    """A clock that goes on by a minute with each look."""
-
-    def __init__(self) -> None:
-        self.now = 1e9
-
-    def __call__(self) -> float:
-        self.now += 60.0
-        return self.now
-
-
 def new(policy: str = "ids-n", **more: Any) -> Agent:
-    arguments: dict[str, Any] = {"arms": NAMES, "graph": "star", "seed": 1, "clock": Clock()}
-    return Agent(policy, **arguments | more)
+    arguments: dict[str, Any] = {
+        "arms": NAMES,
+        "graph": "star",
+        "seed": 1,
+        "clock": Clock(step=60.0),
+    }
+    return Agent(policy, **arguments | {"clock": Clock(step=60.0)} | more)
 
 
 def answer(agent: Agent, made: Any, salt: int = 0) -> None:
@@ -133,19 +128,11 @@ def test_batches_of_different_or_pending_decisions() -> None:
     assert len(set(check(agent)["regret"])) == 7
 
 
-def test_some_arms_only() -> None:
-    agent = new("ts-n")
-    for _ in range(3):
-        answer(agent, agent.decide(among=["ann", "bob"]))
-        answer(agent, agent.decide(exclude=["ann"]))
-        answer(agent, agent.decide(graph="complete"))
-        agent.decide(3, among=["eve"])
-    check(agent)
-
-
-def test_late_and_open_outcomes() -> None:
+def test_some_arms_and_late_or_open_outcomes() -> None:
     agent = new()
-    made = [agent.decide() for _ in range(6)]
+    made = [agent.decide() for _ in range(3)]
+    made += [agent.decide(among=["ann", "bob"]), agent.decide(exclude=["ann"])]
+    made += [agent.decide(graph="complete"), *agent.decide(3, among=["eve"])]
     for one in made[::-1]:
         agent.observe(one, {"ann": 1}, partial=True, extra=True)
     answer(agent, agent.decide())
@@ -285,7 +272,7 @@ def test_other_writers_are_followed(tmp_path: Path) -> None:
 
 def test_after_forget(tmp_path: Path) -> None:
     for looks_before, store in ((True, {"store": tmp_path / "a.db"}), (False, {}), (True, {})):
-        clock = Clock()
+        clock = Clock(step=60.0)
         agent = new(clock=clock, **store)
         for _ in range(5):
             answer(agent, agent.decide())
@@ -307,7 +294,7 @@ def test_an_agent_in_memory_whose_prior_cannot_be_stored_shares_no_arrays() -> N
         """A prior that is not registered."""
 
     own = Own(np.ones(4), np.ones(4))
-    clock = Clock()
+    clock = Clock(step=60.0)
     agent, other = (new(posterior=own, clock=clock) for _ in range(2))
     for one in (agent, other):
         for _ in range(5):
