@@ -11,14 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import httpx
 import networkx
@@ -29,11 +29,12 @@ import pyarrow as pa
 import pytest
 import uvicorn
 from helpers.agents import facts
+from helpers.bad_input import refuses
 from starlette.testclient import TestClient
 
 from graphbandits import Agent, DecisionLog
 from graphbandits import client as module
-from graphbandits.client import ERRORS, NOT_HERE, Client
+from graphbandits.client import NOT_HERE, Client
 from graphbandits.errors import (
     ConflictError,
     GraphBanditsError,
@@ -95,18 +96,14 @@ def public(cls: type) -> set[str]:
     return {name for name in dir(cls) if not name.startswith("_")} | {"name"}
 
 
-def test_every_member_of_an_agent_is_offered_or_named() -> None:
-    assert public(Agent) - {"name"} == (public(Client) - {"name"}) | set(NOT_HERE)
-
-
-@pytest.mark.parametrize("name", sorted(public(Client) - {"name"} - set(NOT_HERE)))
-def test_members_have_the_same_parameters(name: str) -> None:
-    mine, others = getattr(Client, name), getattr(Agent, name)
-    if isinstance(others, property):
-        assert isinstance(mine, property)
-    else:
-        assert inspect.signature(mine) == inspect.signature(others)
-        assert inspect.getdoc(mine)
+def test_members_are_those_of_an_agent() -> None:
+    mine, others = public(Client) - {"name"}, public(Agent) - {"name"}
+    assert others == mine | set(NOT_HERE)
+    for name in mine - set(NOT_HERE):
+        one, other = getattr(Client, name), getattr(Agent, name)
+        assert isinstance(one, property) == isinstance(other, property), name
+        if not isinstance(one, property):
+            assert inspect.signature(one) == inspect.signature(other), name
 
 
 def test_a_client_has_the_arguments_of_an_agent() -> None:
@@ -253,7 +250,9 @@ def assert_same(client: Client, agent: Agent) -> None:
         explained, wanted = client.explain(one, 2), agent.explain(two, 2)
         assert plain(explained.to_dict()) == plain(wanted.to_dict())
         assert plain(str(explained)) == plain(str(wanted))
-        assert_same_points(explained.points, wanted.points)
+        points, others = explained.points, wanted.points
+        assert (points and points.to_dict()) == (others and others.to_dict())
+        assert (points and points.labelled()) == (others and others.labelled())
     assert_same_logs(client.log(), agent.log())
     assert_same_beliefs(client, agent)
 
@@ -262,44 +261,30 @@ def ages_aside(health: dict[str, Any]) -> Any:
     return plain(health | {"oldest": health["oldest"] is None, "median": health["median"] is None})
 
 
-def assert_same_points(one: Any, other: Any) -> None:
-    assert (one is None) == (other is None)
-    if one is not None:
-        assert (one.arms, one.hull, one.played) == (other.arms, other.hull, other.played)
-        for name in ("gain", "delta", "pi", "exploration"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-        assert one.labelled() == other.labelled()
-
-
 def assert_same_logs(one: DecisionLog, other: DecisionLog) -> None:
-    assert isinstance(one, DecisionLog)
     tables = [plain(log.to_arrow().to_pylist()) for log in (one, other)]
     assert tables[0] == tables[1]
     assert one.arms == other.arms
     assert one.origin.prior == other.origin.prior
     for row in range(len(one)):
         graphs = [log.feedback(row) for log in (one, other)]
-        reach = [graph and graph.reach(np.arange(graph.arms)) for graph in graphs]
-        np.testing.assert_array_equal(*reach)
+        np.testing.assert_array_equal(*(g and g.reach(np.arange(g.arms)) for g in graphs))
 
 
 def assert_same_beliefs(client: Client, agent: Agent) -> None:
-    try:
-        wanted = agent.beliefs("strict", estimate=True)
-    except InputError as error:
-        with pytest.raises(InputError, match=re.escape(str(error))):
-            client.beliefs()
-        return
-    for found, other in (
-        (client.beliefs("strict", estimate=True), wanted),
-        (client.beliefs(), agent.beliefs()),
-    ):
-        assert found.arms == other.arms
+    for given in ((), ("strict", True)):
+        try:
+            wanted = agent.beliefs(*given)  # type: ignore[arg-type]
+        except InputError as error:
+            with pytest.raises(InputError, match=re.escape(str(error))):
+                client.beliefs(*given)  # type: ignore[arg-type]
+            continue
+        found = client.beliefs(*given)  # type: ignore[arg-type]
+        assert type(found) is type(wanted)
+        assert (found.arms, found.rho, found.error) == (wanted.arms, wanted.rho, wanted.error)
+        assert [found[arm] for arm in found] == [wanted[arm] for arm in wanted]
         for name in ("alpha", "delta", "h"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
-        assert (found.rho, found.error) == (other.rho, other.error)
-        assert [(arm, found[arm]) for arm in found] == [(arm, other[arm]) for arm in other]
-        assert type(found) is type(other)
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -316,7 +301,7 @@ def test_a_client_does_what_an_agent_does(name: str, service: TestClient, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("policy", "arms"), [("ids-n", NAMES), ("ts-n", 3), ("floor(policy=ids-n, mass=0.2)", NAMES)]
+    ("policy", "arms"), [("ts-n", 3), ("floor(policy=ids-n, mass=0.2)", NAMES)]
 )
 def test_a_changing_world_is_the_same(
     policy: str, arms: Any, service: TestClient, tmp_path: Path
@@ -325,6 +310,8 @@ def test_a_changing_world_is_the_same(
     agent = Agent(**settings, store=tmp_path / "agent.db")
     client = Client(**settings, service=service)
     new_arm = 9 if arms == 3 else "joe/é"
+    matrix = np.eye(4)
+    matrix[0, 1] = 0.25
     for one in (agent, client):
         play(one, True)
         first, second, third = one.arms
@@ -333,13 +320,9 @@ def test_a_changing_world_is_the_same(
         one.pause(first)
         one.set_policy("ts-n")
         one.decide(context=[1, {"a": None}])
-    assert_same(client, agent)
-    matrix = np.eye(4)
-    matrix[0, 1] = 0.25
-    for one in (agent, client):
         one.set_graph(matrix)
         decision = one.decide(graph=np.ones((4, 4)))
-        one.observe(decision, {new_arm: 1, one.arms[1]: np.float32(0.0)}, extra=True)
+        one.observe(decision, {new_arm: 1, second: np.float32(0.0)}, extra=True)
     assert_same(client, agent)
     for one in (agent, client):
         one.resume(one.arms[0])
@@ -349,12 +332,6 @@ def test_a_changing_world_is_the_same(
         one.set_graph("complete")
         one.decide()
     assert_same(client, agent)
-
-
-def test_a_figure_of_an_explanation_is_drawn(service: TestClient) -> None:
-    client = new(service, floor=0.05)
-    figure = client.explain(client.decide()).figure()
-    assert figure.axes[0].get_ylabel() == "expected regret"
 
 
 def test_an_explanation_without_a_record_is_refused(service: TestClient, tmp_path: Path) -> None:
@@ -400,14 +377,6 @@ def test_decisions_without_probabilities(service: TestClient) -> None:
     assert client.decision(decision.id).pi is not None
 
 
-def test_an_agent_and_a_client_exchange_decisions(service: TestClient, tmp_path: Path) -> None:
-    client = new(service)
-    agent = Agent(store=tmp_path / "service.db")
-    agent.observe(client.decide(), {"ann": 1})
-    client.observe(agent.decide(), {"bob": 1})
-    assert agent.status()["outcomes"] == client.status()["outcomes"] == 2
-
-
 # --- opening ------------------------------------------------------------------------------------
 
 
@@ -425,49 +394,36 @@ def test_an_unknown_agent_is_refused(service: TestClient) -> None:
         Client(service=service, name="baner")
 
 
-@pytest.mark.parametrize("policy", ["ids-n", None])
-def test_other_settings_are_a_conflict(policy: str | None, service: TestClient) -> None:
+def test_other_settings_are_a_conflict(service: TestClient) -> None:
     new(service)
-    assert Client(policy, service=service, seed=1, arms=NAMES).seed == 1
-    for wrong in ({"seed": 2}, {"arms": ["ann", "bob"]}, {"graph": "path"}, {"prior": [2, 5]}):
-        with pytest.raises(ConflictError, match="contradict"):
-            Client(policy, service=service, **wrong)
+    for policy in ("ids-n", None):
+        assert Client(policy, service=service, seed=1, arms=NAMES).seed == 1
+        for wrong in ({"seed": 2}, {"arms": ["ann", "bob"]}, {"graph": "path"}, {"prior": [2, 5]}):
+            with pytest.raises(ConflictError, match="contradict"):
+                Client(policy, service=service, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ConflictError, match="set_policy"):
         Client("ts-n", service=service)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"policy": "idsn"}, "unknown policy 'idsn'"),
+def test_settings_that_are_not_allowed(service: TestClient) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"arms": "ann"}, "'arms' must be"),
-        ({"arms": []}, "arms"),
-        ({"arms": ["ann", 1]}, "arms"),
-        ({"seed": -1}, "seed"),
         ({"expires": math.inf}, "not JSON"),
-        ({"expires": "1d"}, "expires"),
-        ({"floor": 2}, "'floor' must be"),
         ({"floor_over": "dominating-set"}, "needs a floor"),
         ({"policy": None, "floor": 0.1}, "the floor is part of the policy"),
         ({"prior": {"a": math.nan}}, "not JSON"),
         ({"prior": BetaBernoulli.of(3), "posterior": "normal"}, "remove one of them"),
-        ({"prior": object()}, "not JSON"),
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
         ({"name": "\ud800"}, "surrogate|printable"),
         ({"graph": "star", "weight": "p"}, "names an edge attribute"),
-        ({"graph": {"edges": [["ann", "bob", math.inf]]}}, "not JSON"),
         ({"graph": {"edges": [["ann", "joe"]]}}, "joe"),
         ({"graph": np.ones((2, 2))}, "2 arms"),
         ({"graph": RandomFeedback(3, None)}, "changes from round to round"),
-        ({"policy": "ids-lp", "graph": "random(r=0.5, graph_known=never)"}, "ids-lp"),
-    ],
-)
-def test_settings_that_are_not_allowed(
-    wrong: dict[str, Any], message: str, service: TestClient
-) -> None:
-    with pytest.raises(InputError, match=message):
-        new(service, **wrong)
+    ]
+    for given, message in wrong:
+        with refuses(InputError, match=message):
+            new(service, **given)
     assert service.get("/agents").json() == {"agents": [], "failed": []}
 
 
@@ -500,8 +456,10 @@ def test_every_form_of_a_graph(service: TestClient, tmp_path: Path) -> None:
         name = f"agent {number}"
         agent = Agent("ids-n", **settings, store=tmp_path / "agent.db", name=name)  # type: ignore[arg-type]
         client = Client("ids-n", **settings, service=service, name=name)  # type: ignore[arg-type]
-        assert play(client, True) == play(agent, True), number
-        assert_same(client, agent)
+        assert client.neighbourhood() == agent.neighbourhood(), number
+        assert play(client, False) == play(agent, False), number
+        assert client.arms == agent.arms
+        assert client.state == agent.state, number
         if isinstance(graph, networkx.Graph) and arms is None:
             turned = networkx.DiGraph(graph).reverse()
             for one in (agent, client):
@@ -526,113 +484,67 @@ def test_a_graph_as_edges(service: TestClient) -> None:
 # --- values -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reward", [1, 1.0, True, np.True_, np.int8(1), Decimal(1), Fraction(1)])
-def test_numbers_of_other_types(reward: Any, service: TestClient) -> None:
+def test_numbers_of_other_types(service: TestClient) -> None:
     client = new(service)
-    client.observe(client.decide(), {"ann": reward, "bob": (reward, np.int64(2))})
-    assert client.state["a"] == {"ann": 2.0, "bob": 2.0, "eve": 1.0}
+    rewards = [1, 1.0, True, np.True_, np.int8(1), Decimal(1), Fraction(1)]
+    for reward in rewards:
+        client.observe(client.decide(), {"ann": reward, "bob": (reward, np.int64(2))})
+    assert client.state["a"] == {"ann": 8.0, "bob": 8.0, "eve": 1.0}
 
 
-WRONG: list[tuple[Callable[[Client], object], str]] = [
+#: Calls with arguments that the client, or the service, refuses; and what the message names.
+WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda c: c.observe(c.pending[0], {"ann": math.nan}), "outcome of 'ann'.*not nan"),
-    (lambda c: c.observe(c.pending[0], {"ann": -math.inf}), "not -inf"),
     (lambda c: c.observe(c.pending[0], {"ann": "1"}), "not '1'"),
-    (lambda c: c.observe(c.pending[0], {"ann": None}), "not None"),
     (lambda c: c.observe(c.pending[0], {"ann": Decimal("sNaN")}), "sNaN"),
     (lambda c: c.observe(c.pending[0], {"ann": np.timedelta64(1, "ns")}), "timedelta"),
     (lambda c: c.observe(c.pending[0], {"ann": (1, math.nan)}), "nan"),
-    (lambda c: c.observe(c.pending[0], {"ann": (1, 2, 3)}), "outcomes"),
-    (lambda c: c.observe(c.pending[0], {"ann": 0.5}), "must be 0 or 1, not 0.5"),
-    (lambda c: c.observe(c.pending[0], {"joe": 1}), "unknown arm 'joe'"),
+    (lambda c: c.observe(c.pending[0], {"ann": 0.5}), "0.5"),
     (lambda c: c.observe(c.pending[0], {0: 1}), "unknown arm 0.*are texts"),
-    (lambda c: c.observe(c.pending[0], [1]), "must be a mapping"),  # type: ignore[arg-type]
-    (lambda c: c.observe(c.pending[0], {"ann": 1}, partial=1), "'partial' must be true"),  # type: ignore[arg-type]
-    (lambda c: c.observe(None, {"ann": 1}), "a Decision or its id, not None"),  # type: ignore[arg-type]
-    (lambda c: c.observe("", {"ann": 1}), "unknown decision"),
-    (lambda c: c.observe(True, {"ann": 1}), "a Decision or its id"),  # type: ignore[arg-type]
-    (lambda c: c.observe_many([1]), "must be a mapping"),  # type: ignore[arg-type]
-    (lambda c: c.observe_many({c.pending[0]: 1}), "must be a mapping"),  # type: ignore[dict-item]
-    (
-        lambda c: c.observe_many({c.decision(c.pending[0]): {}, c.pending[0]: {}}),
-        "is given twice",
-    ),
+    (lambda c: c.observe(c.pending[0], [1]), "must be a mapping"),
+    (lambda c: c.observe(None, {"ann": 1}), "a Decision or its id, not None"),
+    (lambda c: c.observe_many({c.pending[0]: 1}), "must be a mapping"),
+    (lambda c: c.observe_many({c.decision(c.pending[0]): {}, c.pending[0]: {}}), "given twice"),
     (lambda c: c.observe_many({c.pending[0]: {}}, request="a\nb"), "printable ASCII"),
     (lambda c: c.decide(0), "'n' must be"),
-    (lambda c: c.decide(1.5), "'n' must be"),  # type: ignore[call-overload]
-    (lambda c: c.decide(4, distinct=True), "only 3 may be played"),
-    (lambda c: c.decide(distinct="no"), "'distinct' must be"),  # type: ignore[call-overload]
     (lambda c: c.decide(among="ann"), "among must be a list"),
-    (lambda c: c.decide(among=[]), "among is empty"),
-    (lambda c: c.decide(among=["joe"]), "unknown arm 'joe'"),
-    (lambda c: c.decide(among=[None]), "'among' must be"),  # type: ignore[list-item]
-    (lambda c: c.decide(exclude=NAMES), "no arm may be played"),
-    (lambda c: c.decide(exclude=3), "exclude must be a list"),  # type: ignore[call-overload]
-    (lambda c: c.decide(context=math.nan), "is not JSON"),
+    (lambda c: c.decide(exclude=3), "exclude must be a list"),
     (lambda c: c.decide(context={"a": object()}), "is not JSON"),
-    (lambda c: c.decide(pending="later"), "'pending' must be"),
-    (lambda c: c.decide(expires=-1), "expires"),
     (lambda c: c.decide(expires=math.nan), "is not JSON"),
-    (lambda c: c.decide(expires=1e12), "'expires' must be a number of seconds"),
     (lambda c: c.decide(graph=np.ones((2, 2))), "the graph has 2 arms, but the agent has 3"),
     (lambda c: c.decide(graph="file:/etc/passwd"), "passwd"),
-    (lambda c: c.decide(request=""), "printable ASCII"),
-    (lambda c: c.decide(request="é"), "printable ASCII"),
-    (lambda c: c.decide(request=" a"), "blanks"),
-    (lambda c: c.decide(request=3), "printable ASCII"),  # type: ignore[call-overload]
+    *((lambda c, key=key: c.decide(request=key), "key of a request") for key in ("", "é", " a", 3)),
     (lambda c: c.learn({}), "no outcomes"),
     (lambda c: c.learn([]), "table of outcomes"),
-    (lambda c: c.learn({"ann": math.nan}), "nan"),
-    (lambda c: c.learn({"joe": 1}), "unknown arm 'joe'"),
-    (lambda c: c.learn({"ann": 1}, key=""), "'key' must be a text"),
-    (lambda c: c.learn({"ann": 1}, unknown="ignore"), "'unknown' must be"),
-    (lambda c: c.add_arm("ann"), "there is an arm 'ann' already"),
-    (lambda c: c.add_arm(1), "must be a string"),
+    (lambda c: c.learn({"\ud800": 1}), "surrogate"),
     (lambda c: c.add_arm("joe", edges="ann"), "edges must be a list"),
     (lambda c: c.add_arm("joe", edges={"ann": math.nan}), "not JSON"),
-    (lambda c: c.add_arm("joe", prior=object()), "not JSON"),
-    (lambda c: c.retire(), "retire needs one or more arms"),
+    (lambda c: c.add_arm("joe", edges={3: 0.5}), "are texts"),
     (lambda c: c.pause("joe"), "unknown arm 'joe'"),
-    (lambda c: c.set_graph(np.ones((2, 2))), "the graph has 2 arms, but the agent has 3"),
-    (lambda c: c.set_graph({"edges": [["ann", "bob"]]}), "the graph has no arm 'eve'"),
-    (lambda c: c.set_graph(None), "needs the key 'graph'"),
-    (lambda c: c.set_policy("ucb-n"), "cannot take over"),
-    (lambda c: c.set_policy("idsn"), "unknown policy 'idsn'"),
-    (lambda c: c.set_policy("ts-n", reset="yes"), "'reset' must be"),  # type: ignore[arg-type]
-    (lambda c: c.close("9-000000000000"), "unknown decision"),
     (lambda c: c.decision("../agents"), "unknown decision|there is no"),
     (lambda c: c.decision(".."), "unknown decision"),
-    (lambda c: c.explain("9-000000000000"), "unknown decision"),
-    (lambda c: c.explain(c.pending[0], 0), "arms must be"),
-    (lambda c: c.health(math.nan), "level must be"),
-    (lambda c: c.beliefs("exact"), "exact"),
-    (lambda c: c.beliefs(estimate=1), "estimate must be"),  # type: ignore[arg-type]
-    (lambda c: c.history(0), "last must be"),
-    (lambda c: c.history(after=-1), "after must be"),
-    (lambda c: c.history(decision="9-000000000000"), "unknown decision"),
-    (lambda c: c.decisions(0), "limit must be"),
-    (lambda c: c.trend(0), "points must be"),
-    (lambda c: c.find_arms(3), "search must be a text"),  # type: ignore[arg-type]
-    (lambda c: c.neighbourhood(["joe"]), "unknown arm 'joe'"),
-    (lambda c: c.overview(0), "arms must be"),
-    (lambda c: c.neighbourhood(["x" * 70_000]), "does not fit into an address"),
-    (lambda c: c.find_arms("\ud800"), "surrogate"),
     (lambda c: c.decision("x" * 70_000), "does not fit into an address"),
     (lambda c: c.decision("\udcff"), "surrogate"),
-    (lambda c: c.learn({"\ud800": 1}), "surrogate"),
-    (lambda c: c.add_arm("joe", edges={3: 0.5}), "are texts"),
-    (lambda c: c.decide(context=[[]] * 2 + [10**400]), "more than 300 digits"),
+    (lambda c: c.explain(c.pending[0], 0), "arms must be"),
+    (lambda c: c.health(math.nan), "level must be"),
+    (lambda c: c.beliefs(estimate=1), "estimate must be"),
+    (lambda c: c.history(0), "last must be"),
+    (lambda c: c.history(after=-1), "after must be"),
+    (lambda c: c.decisions(0), "limit must be"),
+    (lambda c: c.trend(0), "points must be"),
+    (lambda c: c.find_arms(3), "search must be a text"),
+    (lambda c: c.find_arms("\ud800"), "surrogate"),
+    (lambda c: c.overview(0), "arms must be"),
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_arguments_that_are_not_allowed(
-    call: Callable[[Client], object], message: str, service: TestClient
-) -> None:
+def test_arguments_that_are_not_allowed(service: TestClient) -> None:
     client = new(service)
     client.decide(among=["ann"])
     before = client.history()
-    with pytest.raises(InputError, match=message):
-        call(client)
+    for call, message in WRONG:
+        with refuses(InputError, match=message):
+            call(client)
     assert client.history() == before
 
 
@@ -649,12 +561,12 @@ def test_integers_as_names_and_as_texts(service: TestClient) -> None:
     assert client.learn({5: 1, None: 1, "x": 0}, unknown="skip") == 1
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", "."])
-def test_names_that_addresses_cannot_have(name: str, service: TestClient) -> None:
-    with pytest.raises(InputError, match="part of addresses"):
-        new(service, name=name)
-    with pytest.raises(NotFoundError):
-        Client(service=service, name=name)
+def test_names_that_addresses_cannot_have(service: TestClient) -> None:
+    for name in ("a/b", "..", "."):
+        with pytest.raises(InputError, match="part of addresses"):
+            new(service, name=name)
+        with pytest.raises(NotFoundError):
+            Client(service=service, name=name)
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -672,35 +584,27 @@ def tables(columns: Mapping[str, list[Any]], folder: Path) -> list[Any]:
     return [frame, polars.DataFrame(columns), table, *files]
 
 
-@pytest.mark.parametrize("columns", [ROWS, TOTALS])
-def test_tables_are_learned_as_an_agent_does(
-    columns: dict[str, list[Any]], service: TestClient, tmp_path: Path
-) -> None:
+def test_tables_are_learned_as_an_agent_does(service: TestClient, tmp_path: Path) -> None:
     agent, client = Agent("ids-n", NAMES, "star", seed=1), new(service)
-    for number, table in enumerate(tables(columns, tmp_path)):
+    given = [*tables(ROWS, tmp_path), *tables(TOTALS, tmp_path)[:2]]
+    for number, table in enumerate(given):
         assert client.learn(table, key=f"{number}") == agent.learn(table, key=f"{number}")
         assert client.learn(table, key=f"{number}") == 0
         assert client.state == agent.state
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
+def test_tables_that_are_not_allowed(service: TestClient) -> None:
+    client = new(service)
+    wrong: list[tuple[dict[str, list[Any]], str]] = [
         ({"arm": ["ann", "bob"], "reward": [1.0, math.nan]}, "row 2 of the outcomes: reward"),
         ({"arm": ["ann"], "reward": [None]}, "row 1 of the outcomes: reward"),
         ({"arm": ["joe"], "reward": [1.0]}, "row 1 of the outcomes: unknown arm 'joe'"),
-        ({"arm": [None], "reward": [1.0]}, "arm|outcomes"),
         ({"name": ["ann"], "reward": [1.0]}, "has the columns arm and reward"),
         ({"arm": [], "reward": []}, "no outcomes"),
-        ({}, "has the columns arm and reward"),
-    ],
-)
-def test_tables_that_are_not_allowed(
-    columns: dict[str, list[Any]], message: str, service: TestClient
-) -> None:
-    client = new(service)
-    with pytest.raises(InputError, match=message):
-        client.learn(pa.table(columns))
+    ]
+    for columns, message in wrong:
+        with refuses(InputError, match=message):
+            client.learn(pa.table(columns))
     assert client.status()["learned"] == 0
 
 
@@ -776,30 +680,31 @@ def plans() -> Iterator[list[Exception | httpx.Response]]:
     yield [AFTER[0], busy(), AFTER[1], busy(429), BEFORE[0], AFTER[2]]
 
 
-@pytest.mark.parametrize("number", range(len(list(plans()))))
-def test_a_decision_is_made_once(number: int, client: Client, unreliable: Unreliable) -> None:
-    plan = list(plans())[number]
-    unreliable.plan = list(plan)
-    decision = client.decide(context={"a": 1})
-    keys = unreliable.keys()
-    assert len(keys) == len(plan) + 1
-    assert len(set(keys)) == 1
-    assert keys[0] is not None
-    assert client.pending == (decision.id,)
-    assert client.decide().id != decision.id
-    assert client.status()["decisions"] == 2
+def test_a_decision_is_made_once(client: Client, unreliable: Unreliable) -> None:
+    made = list[str]()
+    for plan in plans():
+        unreliable.requests.clear()
+        unreliable.plan = list(plan)
+        made.append(client.decide(context={"a": 1}).id)
+        keys = unreliable.keys()
+        assert len(keys) == len(plan) + 1, plan
+        assert len(set(keys)) == 1
+        assert keys[0] is not None
+        assert client.pending == tuple(made), plan
+    assert client.decide().id not in made
 
 
-@pytest.mark.parametrize("number", range(len(list(plans()))))
-def test_an_outcome_counts_once(number: int, client: Client, unreliable: Unreliable) -> None:
-    decision, *more = client.decide(3)
-    unreliable.plan = list(list(plans())[number])
-    client.observe(decision, {"ann": 1, "bob": (2, 5)})
-    unreliable.plan = list(list(plans())[number])
-    client.observe_many({one: {"eve": 0} for one in more})
-    assert client.status()["outcomes"] == 4
-    assert client.state["a"] == {"ann": 2.0, "bob": 3.0, "eve": 1.0}
-    assert [entry["kind"] for entry in client.history(3)] == ["observe"] * 3
+def test_an_outcome_counts_once(client: Client, unreliable: Unreliable) -> None:
+    for number, plan in enumerate(plans(), 1):
+        decision, *more = client.decide(3)
+        unreliable.plan = list(plan)
+        client.observe(decision, {"ann": 1, "bob": (2, 5)})
+        unreliable.plan = list(plan)
+        client.observe_many({one: {"eve": 0} for one in more})
+        assert client.status()["outcomes"] == 4 * number, plan
+        state = {"ann": 1.0 + number, "bob": 1.0 + 2.0 * number, "eve": 1.0}
+        assert client.state["a"] == state, plan
+        assert [entry["kind"] for entry in client.history(3)] == ["observe"] * 3
 
 
 def test_a_request_with_a_key_can_be_repeated_later(client: Client, unreliable: Unreliable) -> None:
@@ -843,28 +748,26 @@ CHANGES: dict[str, Callable[[Client], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("number", range(len(AFTER)))
 def test_changes_are_not_repeated_if_they_may_have_been_made(
-    name: str, number: int, client: Client, unreliable: Unreliable
+    client: Client, unreliable: Unreliable
 ) -> None:
-    unreliable.plan = [AFTER[number]]
-    with pytest.raises(StoreError, match=r"1 attempt.*may have been carried out") as caught:
-        CHANGES[name](client)
-    assert "localhost:8000" in str(caught.value)
-    assert len(unreliable.requests) == 1
-    assert unreliable.keys() == [None]
-    assert client.status()["entries"] == 2
+    for number, (name, change) in enumerate(CHANGES.items()):
+        unreliable.requests.clear()
+        unreliable.plan = [AFTER[number]]
+        with pytest.raises(StoreError, match=r"1 attempt.*may have been carried out") as caught:
+            change(client)
+        assert "localhost:8000" in str(caught.value), name
+        assert unreliable.keys() == [None], name
+        assert client.status()["entries"] == 2 + number, name
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_changes_are_repeated_if_they_were_not_made(
-    name: str, client: Client, unreliable: Unreliable
-) -> None:
-    unreliable.plan = [*BEFORE, busy(), busy(429)]
-    CHANGES[name](client)
-    assert len(unreliable.requests) == 6
-    assert client.status()["entries"] == 2
+def test_changes_are_repeated_if_they_were_not_made(client: Client, unreliable: Unreliable) -> None:
+    for number, (name, change) in enumerate(CHANGES.items()):
+        unreliable.requests.clear()
+        unreliable.plan = [*BEFORE, busy(), busy(429)]
+        change(client)
+        assert len(unreliable.requests) == 6, name
+        assert client.status()["entries"] == 2 + number, name
 
 
 def test_reading_and_creation_are_repeated(
@@ -893,11 +796,11 @@ def test_pauses_grow_and_end(client: Client, unreliable: Unreliable, clock: list
 def test_the_service_says_when_to_try_again(
     client: Client, unreliable: Unreliable, clock: list[float]
 ) -> None:
-    unreliable.plan = [busy(429, "3"), busy(503, "7"), busy(503, "Wed, 21 Oct 2015 07:28:00 GMT")]
+    unreliable.plan = [busy(429, "3"), busy(503, "7"), busy(503, "soon")]
     client.decide()
     assert clock[:2] == [3.0, 7.0]
     assert clock[2] < 1.0
-    unreliable.plan = [busy(503, "soon"), busy(503, "99999999999999")]
+    unreliable.plan = [busy(503), busy(503, "99999999999999")]
     with pytest.raises(StoreError, match=r"^the database is away \(2 attempts in 0.\d s\)$"):
         client.pause("ann")
 
@@ -916,35 +819,27 @@ def answering(status: int, **content: Any) -> httpx.Client:
     return httpx.Client(transport=answer, base_url=URL)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 415, 418, 422, 500])
-def test_errors_have_the_sentence_of_the_service(status: int) -> None:
+def test_errors_have_the_sentence_of_the_service(clock: list[float]) -> None:
     sentence = "ann: this is not allowed, 100 %"
     body = {"error": {"type": "any", "message": sentence}}
-    with pytest.raises(GraphBanditsError) as caught:
-        new(answering(status, json=body))
-    assert str(caught.value) == sentence
-    assert type(caught.value) is ERRORS.get(status, GraphBanditsError)
-
-
-def test_kinds_of_errors() -> None:
-    assert {status: kind.__name__ for status, kind in sorted(ERRORS.items())} == {
-        **dict.fromkeys((400, 401, 403, 413, 415, 422), "InputError"),
-        404: "NotFoundError",
-        409: "ConflictError",
-        **dict.fromkeys((408, 429, 503), "StoreError"),
+    types = {
+        **dict.fromkeys((400, 401, 403, 413, 415, 422), InputError),
+        404: NotFoundError,
+        409: ConflictError,
+        408: StoreError,
+        **dict.fromkeys((405, 418, 500), GraphBanditsError),
     }
+    for status, kind in types.items():
+        with pytest.raises(GraphBanditsError) as caught:
+            new(answering(status, json=body))
+        assert (str(caught.value), type(caught.value)) == (sentence, kind), status
+    for status in (429, 503):
+        with pytest.raises(StoreError, match=r"100 % \(\d+ attempts in \d\d.\d s\)$"):
+            new(answering(status, json=body))
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_service_is_reported(status: int, clock: list[float]) -> None:
-    body = {"error": {"type": "any", "message": "too many requests"}}
-    with pytest.raises(StoreError, match=r"^too many requests \(\d+ attempts in \d\d.\d s\)$"):
-        new(answering(status, json=body))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_other_answers_are_recognized() -> None:
+    contents: list[dict[str, Any]] = [
         {"html": "<html>\n<body>Bad gateway " + "x" * 1000},
         {"json": {"detail": "Not Found"}},
         {"json": {"error": "no"}},
@@ -952,13 +847,13 @@ def test_a_busy_service_is_reported(status: int, clock: list[float]) -> None:
         {"json": [1]},
         {"content": b"\xff\xfe\x00"},
         {"content": b""},
-    ],
-)
-@pytest.mark.parametrize("status", [200, 301, 404, 502])
-def test_other_answers_are_recognized(status: int, content: dict[str, Any]) -> None:
-    with pytest.raises(StoreError, match=f"not that of a decision service: status {status}, ") as e:
-        new(answering(status, **content))
-    assert len(str(e.value)) < 300
+    ]
+    for content in contents:
+        for status in (200, 404, 502):
+            words = f"not that of a decision service: status {status}, "
+            with pytest.raises(StoreError, match=words) as caught:
+                new(answering(status, **content))
+            assert len(str(caught.value)) < 300
 
 
 def test_a_log_that_is_no_file_is_recognized(client: Client, unreliable: Unreliable) -> None:
@@ -967,15 +862,12 @@ def test_a_log_that_is_no_file_is_recognized(client: Client, unreliable: Unrelia
         client.log()
 
 
-def test_conflicting_outcomes_and_unknown_decisions(service: TestClient) -> None:
+def test_errors_of_an_agent_have_their_types(service: TestClient) -> None:
     client = new(service)
     decision = client.decide()
     client.observe(decision, {"ann": 1})
-    client.observe(decision, {"ann": 1})
     with pytest.raises(ConflictError, match="has the outcome 1 of 'ann', not 0"):
         client.observe(decision, {"ann": 0})
-    with pytest.raises(ConflictError, match="is closed, and has no outcome of 'bob'"):
-        client.observe(decision, {"bob": 0})
     with pytest.raises(NotFoundError, match="unknown decision '9-000000000000'"):
         client.observe("9-000000000000", {"ann": 1})
     with pytest.raises(InputError, match="divide it into several"):
@@ -986,46 +878,46 @@ def test_conflicting_outcomes_and_unknown_decisions(service: TestClient) -> None
 
 
 def test_tokens_give_roles(service: TestClient, tmp_path: Path) -> None:
-    client = new(service)
+    new(service)
     with open_store(tmp_path / "service.db") as store:
-        tokens = {role: add_token(store, role)[0] for role in ("read", "decide", "admin")}
+        tokens = {role: add_token(store, role)[0] for role in ("read", "decide")}
     with serve(tmp_path / "service.db") as http:
-        with pytest.raises(InputError, match="a token is required"):
+        with refuses(InputError, match="a token is required"):
             Client(service=http)
-        with pytest.raises(InputError, match="does not know the token"):
-            Client(service=http, token=tokens["read"][:-1] + "x")
-        reader = Client(service=http, token=tokens["read"])
+        reader, writer = (Client(service=http, token=tokens[role]) for role in ("read", "decide"))
         assert reader.status()["decisions"] == 0
-        with pytest.raises(InputError, match="this request needs 'decide'"):
+        with refuses(InputError, match="this request needs 'decide'"):
             reader.decide()
-        writer = Client(service=http, token=tokens["decide"])
         writer.observe(writer.decide(), {"ann": 1})
-        assert writer.learn({"bob": 1}) == 1
-        with pytest.raises(InputError, match="this request needs 'admin'"):
+        with refuses(InputError, match="this request needs 'admin'"):
             writer.pause("ann")
-        Client(service=http, token=tokens["admin"]).pause("ann")
-    assert client.name == "default"
+
+
+def described(seen: list[httpx.URL], tokens: list[str | None] | None = None) -> Any:
+    """Return a service that gives the description of an agent, and notes what it is asked."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url)
+        if tokens is not None:
+            tokens.append(request.headers.get("Authorization"))
+        body = {"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
+        return httpx.Response(200, json=body)
+
+    return answer
 
 
 def test_the_default_token_is_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = list[str | None]()
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request.headers.get("Authorization"))
-        return httpx.Response(
-            200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
-        )
-
-    http = httpx.Client(transport=httpx.MockTransport(answer), base_url=URL)
+    tokens = list[str | None]()
+    http = httpx.Client(transport=httpx.MockTransport(described([], tokens)), base_url=URL)
     monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
     Client(service=http)
     monkeypatch.setenv("GRAPHBANDITS_TOKEN", " gb_1\n")
     Client(service=http)
     Client(service=http, token="gb_2")
     Client(service=http, token="")
-    assert seen == [None, "Bearer gb_1", "Bearer gb_2", None]
+    assert tokens == [None, "Bearer gb_1", "Bearer gb_2", None]
     monkeypatch.setenv("GRAPHBANDITS_TOKEN", "gb_1 gb_2")
-    with pytest.raises(InputError, match="the environment variable GRAPHBANDITS_TOKEN") as caught:
+    with refuses(InputError, match="the environment variable GRAPHBANDITS_TOKEN") as caught:
         Client(service=http)
     assert "gb_1" not in str(caught.value)
 
@@ -1040,9 +932,7 @@ def test_a_token_is_not_shown(
 
     def echo(request: httpx.Request) -> httpx.Response:
         if request.method == "GET":
-            return httpx.Response(
-                200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
-            )
+            return described([])(request)  # type: ignore[no-any-return]
         text = f"you sent {request.headers['Authorization']}"
         if request.url.path.endswith("events"):
             raise httpx.ReadError(text)
@@ -1069,54 +959,37 @@ def test_a_token_is_not_shown(
     assert SECRET not in "".join(found) + caplog.text
 
 
-@pytest.mark.parametrize(
-    ("url", "warns"),
-    [
-        ("http://service.example", True),
+def test_a_token_without_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    for url, warns in (
         ("http://10.0.0.1:8000", True),
         ("http://localhost.example", True),
         ("http://localhost:8000/prefix/", False),
-        ("http://agents.localhost", False),
-        ("http://127.0.0.2", False),
         ("http://[::1]:8000", False),
         ("https://service.example", False),
-    ],
-)
-@pytest.mark.parametrize("token", [SECRET, None])
-def test_a_token_without_encryption(
-    url: str, warns: bool, token: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
-    seen = list[httpx.URL]()
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request.url)
-        return httpx.Response(
-            200, json={"agent": {"arm_names": "text", "seed": 1, "horizon": None}}
-        )
-
-    http = httpx.Client(transport=httpx.MockTransport(answer), base_url=url)
-    if warns and token:
-        with pytest.warns(InputWarning, match="without encryption: use https") as caught:
-            Client(service=http, token=token)
-        assert caught[0].filename == __file__
-        assert SECRET not in str(caught[0].message)
-    else:
-        Client(service=http, token=token)
-    assert str(seen[0]) == f"{url.rstrip('/')}/agents/default"
+    ):
+        seen = list[httpx.URL]()
+        http = httpx.Client(transport=httpx.MockTransport(described(seen)), base_url=url)
+        Client(service=http)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Client(service=http, token=SECRET)
+        assert [one.category for one in caught] == [InputWarning] * warns, url
+        for one in caught:
+            assert one.filename == __file__
+            assert "use https" in str(one.message)
+            assert SECRET not in str(one.message)
+        assert [str(one) for one in seen] == [f"{url.rstrip('/')}/agents/default"] * 2
 
 
-@pytest.mark.parametrize(
-    "service",
-    [
+def test_addresses_that_are_not_valid() -> None:
+    for service in (
         *("localhost:8000", "ftp://localhost", "http://", "", "http://[::1", "a b", None, 8000),
         *("http://localhost?a=b", "http://localhost#x", "http://user:word@localhost"),
-    ],
-)
-def test_addresses_that_are_not_valid(service: Any) -> None:
-    with pytest.raises(InputError, match=r"service|address") as caught:
-        Client(service=service)
-    assert "word" not in str(caught.value)
+    ):
+        with refuses(InputError, match=r"service|address") as caught:
+            Client(service=service)  # type: ignore[arg-type]
+        assert "word" not in str(caught.value)
 
 
 def test_clients_of_httpx_that_cannot_be_used() -> None:
@@ -1151,7 +1024,6 @@ def test_a_client_of_the_user_stays_open(service: TestClient) -> None:
     with new(service) as client:
         client.decide()
     assert not service.is_closed
-    client.disconnect()
     assert client.status()["decisions"] == 1
 
 
@@ -1172,56 +1044,24 @@ def listening(app: Any) -> Iterator[str]:
         thread.join()
 
 
-def test_names_in_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_in_addresses_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GRAPHBANDITS_TOKEN", raising=False)
+    for variable in ("HTTP_PROXY", "ALL_PROXY"):  # not for this computer
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
     with listening(serve(tmp_path / "service.db").app) as address:
         for name in ("é ü", "%2F", "a?b#c&d=e", "..x", "%", "'\"", "x" * 200, "graph", "\\"):
             arms = [name, "+", "?", ".."]
-            with new(address, name=name, arms=arms) as client:
+            with new(address + "/", name=name, arms=arms) as client:
                 decision = client.decide(among=[name])
                 client.observe(decision, {name: 1, "+": 0})
             with Client(service=address, name=name) as other:
                 assert other.decision(decision.id).reveals == decision.reveals
                 assert other.find_arms("+")[0][0]["arm"] == "+"
                 assert other.neighbourhood(["+"], 1)["arms"][0]["arm"] == "+"
-                assert other.status()["name"] == name
+                with client:  # its connections are opened again
+                    assert client.status() == other.status()
                 assert other.arms == tuple(arms)
                 assert len(other.log()) == 1
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answer of every request: the description of an agent."""
-
-    protocol_version = "HTTP/1.1"
-    connections: ClassVar[set[Any]] = set()
-
-    def do_GET(self) -> None:
-        self.connections.add(self.client_address)
-        body = {"agent": {"arm_names": "text", "seed": 1, "horizon": None, "policy": "ts-n"}}
-        content = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-def test_connections_are_kept_and_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # not for this computer
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with Client(service=f"http://127.0.0.1:{server.server_port}/") as client:
-            assert [client.policy for _ in range(3)] == ["ts-n"] * 3
-            assert len(Handler.connections) == 1
-        assert client.policy == "ts-n"
-        assert len(Handler.connections) == 2
-        client.disconnect()
-        client.disconnect()
-        server.shutdown()
 
 
 def test_threads_share_a_client(service: TestClient) -> None:
@@ -1273,7 +1113,6 @@ print(sorted({"numba", "numpy", "scipy", "pyarrow", "pandas", "pydantic"} & set(
 """
 
 
-@pytest.mark.process
 def test_a_client_does_not_import_numpy(service: TestClient) -> None:
     client = new(service, arms=["ann", "bob"], prior=(2, 5))
     body = {"among": ["ann"], "pi": True}
@@ -1296,7 +1135,6 @@ def test_a_client_does_not_import_numpy(service: TestClient) -> None:
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.process
 def test_a_missing_httpx_is_reported() -> None:
     program = "import sys; sys.modules['httpx'] = None; import graphbandits.client"
     run = subprocess.run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import ipaddress
 import json
 import math
 import os
@@ -12,9 +11,8 @@ import random
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
 from itertools import count
 from numbers import Integral, Real
 from time import monotonic, sleep
@@ -47,7 +45,15 @@ from graphbandits.live import values
 from graphbandits.live.decision import Decision, ExplainedArm, Explanation, FrontierPoints
 from graphbandits.live.health import ArmAnswers, ArmTest, Health, PosteriorTest, check_level
 from graphbandits.live.methods import AgentMethods, id_of, seconds_of
-from graphbandits.live.operations import Decide, Learn, Observe, ObserveMany, Operation, routes
+from graphbandits.live.operations import (
+    Decide,
+    Learn,
+    Observe,
+    ObserveMany,
+    Operation,
+    check_request,
+    routes,
+)
 
 # modules that compile kernels, or that read files, are imported when they are used
 if TYPE_CHECKING:
@@ -183,10 +189,6 @@ class Client(AgentMethods):
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of an agent must be a text, not {short_repr(name)}")
-        if floor is None and floor_over != "arms":
-            raise InputError(
-                f"floor_over={floor_over!r} needs a floor: give floor, such as floor=0.02"
-            )
         if floor is not None and policy is None:
             raise InputError(
                 "the floor is part of the policy: give the policy, too; or omit both to open an "
@@ -201,10 +203,10 @@ class Client(AgentMethods):
             "trial": trial,
             "accuracy": accuracy,
             "expires": seconds_of(expires),
+            "floor": floor,
+            "floor_over": None if floor_over == "arms" else floor_over,
         }
-        if floor is not None:
-            settings |= {"floor": floor, "floor_over": floor_over}
-        settings = {key: value for key, value in settings.items() if value is not None}
+        settings = _without_none(settings)
         self._service = _Service(service, token, timeout)
         if policy is None:
             found = self._description()
@@ -219,11 +221,17 @@ class Client(AgentMethods):
     def _create(self, policy: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Create the agent, or open it if it has the same settings; return its description."""
         body = {"name": self.name, "policy": policy, **settings}
-        found: dict[str, Any] = self._service.post("agent", ("agents",), body, again=True)
+        found: dict[str, Any] = self._service.answer(
+            "POST", ("agents",), key="agent", body=body, again=True
+        )["agent"]
         return found
 
+    def _read(self, key: str, *path: str, **params: Any) -> dict[str, Any]:
+        """Return the answer to a GET request, which must have a key."""
+        return self._service.answer("GET", self._path(*path), key=key, params=params)
+
     def _description(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._service.get("agent", self._path())
+        found: dict[str, Any] = self._read("agent")["agent"]
         return found
 
     def _path(self, *parts: str) -> tuple[str, ...]:
@@ -267,8 +275,8 @@ class Client(AgentMethods):
     @property
     def posterior(self) -> str | None:
         """Text form of the prior of the arms; None if it has none."""
-        found = self._description()["posterior"]
-        return None if found is None else str(found)
+        found: str | None = self._description()["posterior"]
+        return found
 
     @property
     def horizon(self) -> int | None:
@@ -299,7 +307,7 @@ class Client(AgentMethods):
     @property
     def pending(self) -> tuple[str, ...]:
         """Ids of the open decisions."""
-        return tuple(self._service.get("pending", self._path("pending")))
+        return tuple(self._read("pending", "pending")["pending"])
 
     def status(self) -> dict[str, Any]:
         found = self._description()
@@ -312,18 +320,12 @@ class Client(AgentMethods):
         after: int | None = None,
         decision: Decision | str | None = None,
     ) -> list[dict[str, Any]]:
-        if last is not None:
-            check_integer(last, "last")
-        if after is not None:
-            check_integer(after, "after", least=0)
-        found: list[dict[str, Any]] = self._service.get(
-            "entries",
-            self._path("history"),
-            last=MOST_ROWS if last is None else last,
-            after=after,
-            decision=None if decision is None else id_of(decision),
-        )
-        if last is None and len(found) == MOST_ROWS and found[0]["number"] != (after or 0) + 1:
+        most = MOST_ROWS if last is None else check_integer(last, "last")
+        start = None if after is None else check_integer(after, "after", least=0)
+        id_ = None if decision is None else id_of(decision)
+        answer = self._read("entries", "history", last=most, after=start, decision=id_)
+        found: list[dict[str, Any]] = answer["entries"]
+        if last is None and len(found) == MOST_ROWS and found[0]["number"] != (start or 0) + 1:
             raise InputError(
                 f"the service returns at most {MOST_ROWS} entries: use history({MOST_ROWS}) for "
                 "the newest ones, log() for all decisions, or 'graphbandits agent history STORE'"
@@ -344,12 +346,7 @@ class Client(AgentMethods):
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         check_bool(estimate, "estimate")
-        answer = self._service.answer(
-            "GET",
-            self._path("beliefs"),
-            params={"accuracy": accuracy, "estimate": estimate},
-            key="beliefs",
-        )
+        answer = self._read("beliefs", "beliefs", accuracy=accuracy, estimate=estimate)
         import numpy as np
 
         from graphbandits.posteriors import BeliefsByArm
@@ -357,52 +354,34 @@ class Client(AgentMethods):
         rows = answer["beliefs"]
         arms = tuple(map(self._arm, rows))
         alpha, delta, h = (
-            np.array([row[name] for row in rows.values()], np.float64)
-            for name in ("alpha", "delta", "h")
+            np.array([row[name] for row in rows.values()]) for name in ("alpha", "delta", "h")
         )
-        error = answer.get("error_estimate")
-        place = {arm: i for i, arm in enumerate(arms)}
-        return BeliefsByArm(arms, alpha, delta, h, answer["rho"], error, place)
+        error, index = answer.get("error_estimate"), {arm: i for i, arm in enumerate(arms)}
+        return BeliefsByArm(arms, alpha, delta, h, answer["rho"], error, index)
 
     def health(self, level: float = 0.01) -> Health:
-        found = self._service.get("health", self._path("health"), level=check_level(level))
-        test = found["test"]
-        if test is not None:
+        found = self._read("health", "health", level=check_level(level))["health"]
+        found["answers"] = [_made(ArmAnswers, row) for row in found["answers"]]
+        if (test := found["test"]) is not None:
             time = test["highest_time"]
-            test |= {
-                "highest_time": None if time is None else datetime.fromisoformat(time),
-                "arms": tuple(_made(ArmTest, row) for row in test["arms"]),
-            }
-        return _made(
-            Health,
-            found
-            | {
-                "warnings": tuple(found["warnings"]),
-                "notes": tuple(found["notes"]),
-                "answers": tuple(_made(ArmAnswers, row) for row in found["answers"]),
-                "test": None if test is None else _made(PosteriorTest, test),
-            },
-        )
+            test["highest_time"] = None if time is None else datetime.fromisoformat(time)
+            test["arms"] = [_made(ArmTest, row) for row in test["arms"]]
+            found["test"] = _made(PosteriorTest, test)
+        return _made(Health, found)
 
     def trend(self, points: int = 200) -> dict[str, Any]:
-        most = check_integer(points, "points")
-        return self._service.answer(
-            "GET", self._path("trend"), params={"points": most}, key="decision"
-        )
+        return self._read("decision", "trend", points=check_integer(points, "points"))
 
     def find_arms(self, search: str = "", limit: int = 20) -> tuple[list[dict[str, Any]], int]:
         if not isinstance(search, str):
             raise InputError(f"search must be a text, not {short_repr(search)}")
-        params = {"search": search or None, "limit": check_integer(limit, "limit")}
-        answer = self._service.answer("GET", self._path("arms"), params=params, key="arms")
+        most = check_integer(limit, "limit")
+        answer = self._read("arms", "arms", search=search or None, limit=most)
         return answer["arms"], answer["found"]
 
     def neighbourhood(self, around: Iterable[Arm] = (), limit: int = 2000) -> dict[str, Any]:
-        params = {
-            "around": [self._key(arm) for arm in _arm_list(around, "around")],
-            "limit": check_integer(limit, "limit"),
-        }
-        return self._service.answer("GET", self._path("graph"), params=params, key="edges")
+        arms = [self._key(arm) for arm in _arm_list(around, "around")]
+        return self._read("edges", "graph", around=arms, limit=check_integer(limit, "limit"))
 
     def decisions(
         self, limit: int = 50, *, before: int | None = None, only_open: bool = False
@@ -414,49 +393,32 @@ class Client(AgentMethods):
         while more and len(found) < limit:
             most = min(limit - len(found), MOST_ROWS)
             params = {"open": only_open, "limit": most, "before": end}
-            path = self._path("decisions")
-            answer = self._service.answer("GET", path, params=params, key="decisions")
+            answer = self._read("decisions", "decisions", **params)
             found += answer["decisions"]
             more, end = answer["more"], found[-1]["number"] if found else None
         return found
 
     def decision(self, id: str) -> Decision:
-        path = self._path("decisions", id_of(id))
-        found = self._service.get("decision", path, explain=False, pi=True)
-        return self._decision(found)
+        answer = self._read("decision", "decisions", id_of(id), explain=False, pi=True)
+        return self._decision(answer["decision"])
 
     def explain(self, decision: Decision | str, arms: int = 5) -> Explanation:
-        answer = self._service.answer(
-            "GET",
-            self._path("decisions", id_of(decision)),
-            params={"explain": True, "arms": check_integer(arms, "arms"), "pi": True},
-            key="decision",
-        )
+        params = {"explain": True, "arms": check_integer(arms, "arms"), "pi": True}
+        answer = self._read("decision", "decisions", id_of(decision), **params)
         found = answer["explanation"]
         if found is None:
             raise InputError(answer["note"])
-        points = found.get("points")
-        if points is not None:
-            points = _made(FrontierPoints, points | {"arms": tuple(points["arms"])})
-        listed = [row | {"reveals": self._by_arm(row["reveals"])} for row in found["arms"]]
-        return _made(
-            Explanation,
-            found
-            | {
-                "decision": self._decision(answer["decision"]),
-                "arms": tuple(_made(ExplainedArm, row) for row in listed),
-                "frontier": tuple(found["frontier"]),
-                "notes": tuple(found["notes"]),
-                "points": points,
-            },
-        )
+        for row in found["arms"]:
+            row["reveals"] = self._by_arm(row["reveals"])
+        found["arms"] = [_made(ExplainedArm, row) for row in found["arms"]]
+        found["decision"] = self._decision(answer["decision"])
+        if (points := found.get("points")) is not None:
+            points = FrontierPoints(**points | {"arms": tuple(points["arms"])})
+        return _made(Explanation, found | {"points": points})
 
     def overview(self, arms: int = 10, last: int = 5) -> dict[str, Any]:
-        params = {
-            "arms": check_integer(arms, "arms"),
-            "last": check_integer(last, "last", least=0),
-        }
-        return self._service.answer("GET", self._path("overview"), params=params, key="status")
+        most, count = check_integer(arms, "arms"), check_integer(last, "last", least=0)
+        return self._read("status", "overview", arms=most, last=count)
 
     # Changes --------------------------------------------------------------------------------------
 
@@ -474,15 +436,16 @@ class Client(AgentMethods):
         if len(routes()[operation.route]) > 1:
             body["op"] = operation.op
         request = body.pop("request", None)
-        found = self._service.post(
-            ANSWERS.get(operation.route),
+        answer = self._service.answer(
+            "POST",
             self._path(operation.route),
-            body,
+            key=ANSWERS.get(operation.route),
+            body=body,
             request=_key_of(request) if "request" in operation.keys else None,
         )
         if isinstance(operation, Decide):
-            return [self._decision(one) for one in found]
-        return found if isinstance(operation, Learn) else None
+            return [self._decision(one) for one in answer["decisions"]]
+        return answer["learned"] if isinstance(operation, Learn) else None
 
     def _json(self, operation: Operation, key: str, value: Any) -> Any:
         text = operation.keys[key].text
@@ -554,16 +517,14 @@ class Client(AgentMethods):
 
     def _decision(self, found: Mapping[str, Any]) -> Decision:
         body = {"id": found["id"], "arm": 0, "p": found["probability"]}
-        body["context"] = found.get("context")
-        if found.get("expires") is not None:
-            body["expires"] = _timestamp(found["expires"])
+        body |= {"context": found.get("context"), "expires": _timestamp(found.get("expires"))}
         number = found.get("number") or int(found["id"].partition("-")[0])
-        time = _timestamp(found["time"])
+        time = cast(float, _timestamp(found["time"]))
         made = Decision((found["arm"],), body, number, time, None, cast(Any, None))
         # the attributes that an agent computes from arrays when they are first used
-        made._reveals = self._by_arm(found["reveals"])
+        made.reveals = self._by_arm(found["reveals"])
         pi = found.get("pi")
-        made._pi = None if pi is None else self._by_arm(pi)
+        made.pi = None if pi is None else self._by_arm(pi)
         return made
 
     def _graph(self, graph: GraphLike, weight: str | None) -> Any:
@@ -594,8 +555,11 @@ class _Service:
         self._lock = threading.Lock()
         self._url = _checked_url(service)
         self.place = str(self._url.copy_with(userinfo=b"")).rstrip("/")
-        self._local = _is_loopback(self._url.host)
+        self._local = self._url.host in ("localhost", "127.0.0.1", "::1")
         self._token = _checked_token(token)
+        self._headers = {"User-Agent": f"graphbandits/{__version__}"}
+        if self._token:
+            self._headers["Authorization"] = f"Bearer {self._token}"
         if self._token and self._url.scheme == "http" and not self._local:
             warnings.warn(
                 f"the token is sent to {self._url.host} without encryption: use https",
@@ -621,26 +585,6 @@ class _Service:
         if own is not None:
             own.close()
 
-    def get(self, key: str, path: tuple[str, ...], **params: Any) -> Any:
-        return self.answer("GET", path, params=params, key=key)[key]
-
-    def post(
-        self,
-        key: str | None,
-        path: tuple[str, ...],
-        body: object,
-        *,
-        request: str | None = None,
-        again: bool = False,
-    ) -> Any:
-        """Send a body, and return one value of the answer.
-
-        ``request`` is the idempotency key; ``again`` is whether the request may be carried out
-        twice.
-        """
-        answer = self.answer("POST", path, body=body, key=key, request=request, again=again)
-        return answer if key is None else answer[key]
-
     def answer(
         self, method: str, path: tuple[str, ...], *, key: str | None, **more: Any
     ) -> dict[str, Any]:
@@ -663,12 +607,17 @@ class _Service:
         request: str | None = None,
         again: bool = False,
     ) -> httpx.Response:
-        """Send a request until it is answered, and return the answer if it is no error."""
+        """Send a request until it is answered, and return the answer if it is no error.
+
+        ``request`` is the idempotency key; ``again`` is whether the request may be carried out
+        twice.
+        """
         again = again or request is not None or method == "GET"
-        url = "".join(f"/{_quoted(part)}" for part in path)
         content = None if body is None else _encoded(body)
         given = _without_none(params or {})
-        headers = self._headers(content is not None, request)
+        headers = self._headers | _without_none({"Idempotency-Key": request})
+        if content is not None:
+            headers["Content-Type"] = "application/json"
         start = monotonic()
         for attempt in count(1):
             client, left = self._client(), max(0.01, start + self.timeout - monotonic())
@@ -677,7 +626,7 @@ class _Service:
             try:
                 made = client.build_request(
                     method,
-                    url,
+                    "".join(f"/{_quoted(part)}" for part in path),
                     content=content,
                     params=given or None,
                     headers=headers,
@@ -704,7 +653,9 @@ class _Service:
                 final = not again if sent else response.status_code not in AGAIN
                 if final:
                     raise failure
-                pause = max(pause, _retry_after(response))
+                after = response.headers.get("Retry-After", "")
+                if after.isascii() and after.isdigit():
+                    pause = max(pause, float(after[:10]))
             if final or monotonic() + pause > start + self.timeout:
                 break
             sleep(pause)
@@ -717,16 +668,6 @@ class _Service:
                 "outcomes": "; report the outcomes again: each of them counts once",
             }.get(path[-1], "; it may have been carried out: check before you repeat it")
         raise StoreError(text) from None
-
-    def _headers(self, has_body: bool, request: str | None) -> dict[str, str]:
-        headers = {"User-Agent": f"graphbandits/{__version__}"}
-        if has_body:
-            headers["Content-Type"] = "application/json"
-        if request is not None:
-            headers["Idempotency-Key"] = request
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        return headers
 
     def _reason(self, error: httpx.RequestError, sent: bool) -> str:
         # the text of a protocol error may quote a header
@@ -744,12 +685,9 @@ class _Service:
             error = response.json()["error"]
             kind, message = error["type"], error["message"]
         except (ValueError, TypeError, KeyError):
-            kind = message = None
-        if not isinstance(message, str):
             return self.foreign(response)
-        if kind == "uncertain":
-            return UncertainError(self._hidden(message))
-        return ERRORS.get(response.status_code, GraphBanditsError)(self._hidden(message))
+        error_type = ERRORS.get(response.status_code, GraphBanditsError)
+        return (UncertainError if kind == "uncertain" else error_type)(self._hidden(str(message)))
 
     def foreign(self, response: httpx.Response) -> StoreError:
         return StoreError(
@@ -767,26 +705,25 @@ class _Service:
 
 
 def _checked_url(service: object) -> httpx.URL:
-    url = None
-    if isinstance(service, httpx.Client):
-        url = service.base_url
-    elif isinstance(service, str):
-        try:
-            url = httpx.URL(service.strip())
-        except httpx.InvalidURL:
-            url = None
-        if url is not None and url.userinfo:
-            raise InputError(
-                "the address of the service has a user name, which it does not use: give token=..."
-            )
-    if url is None or url.scheme not in ("http", "https") or not url.host:
+    try:
+        url = (
+            service.base_url
+            if isinstance(service, httpx.Client)
+            else httpx.URL(str(service).strip())
+        )
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host:
         given = "a client without base_url" if isinstance(service, httpx.Client) else service
         raise InputError(
             "service must be the address of a decision service, such as 'http://localhost:8000', "
             f"or a client of httpx with a base_url, not {short_repr(given)}"
         )
-    if url.query or url.fragment:
-        raise InputError("the address of the service must not have a query or a fragment")
+    if url.query or url.fragment or (url.userinfo and isinstance(service, str)):
+        raise InputError(
+            "the address of the service must not have a user name, a query or a fragment; give a "
+            "token as token=..."
+        )
     return url
 
 
@@ -802,33 +739,13 @@ def _checked_token(token: object) -> str:
     return found
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _retry_after(response: httpx.Response) -> float:
-    text = response.headers.get("Retry-After", "")
-    try:
-        if text.isascii() and text.isdigit():
-            return float(text[:10])
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a time zone
-        return 0.0
-
-
 def _quoted(text: str) -> str:
     """Return a part of a path; a part of dots would be removed from it.
 
     >>> _quoted("a/b c"), _quoted("..")
     ('a%2Fb%20c', '%2E%2E')
     """
-    try:
-        found = quote(text, safe="")
-    except UnicodeEncodeError:
-        raise InputError(f"{short_repr(text)} has one half of a surrogate pair") from None
+    found = quote(text, safe="")
     return found if found.strip(".") else found.replace(".", "%2E")
 
 
@@ -845,13 +762,8 @@ def _encoded(body: object) -> bytes:
 def _key_of(request: str | None) -> str:
     if request is None:
         return uuid4().hex
-    # as the agent does: a header cannot have other characters
-    valid = isinstance(request, str) and 0 < len(request) <= 200 and request.isascii()
-    if not valid or not request.isprintable() or request != request.strip():
-        raise InputError(
-            "the key of a request has 1 to 200 printable ASCII characters, and no blanks around "
-            f"them, not {short_repr(request)}"
-        )
+    if check_request(request) != request.strip():
+        raise InputError(f"the key of a request must not have blanks around it: {request!r}")
     return request
 
 
@@ -863,8 +775,9 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _made(cls: type[T], values: Mapping[str, Any]) -> T:
-    fields = dataclasses.fields(cast(Any, cls))
-    return cls(**{field.name: values[field.name] for field in fields})
+    """Return an object with the values of its fields; lists become tuples."""
+    given = {field.name: values[field.name] for field in dataclasses.fields(cast(Any, cls))}
+    return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
 
 
 def _settings(
@@ -881,6 +794,7 @@ def _settings(
         value = _plain(graph)
     else:
         from graphbandits.graphs import as_process
+        from graphbandits.live.setup import _integer_nodes
 
         process = as_process(graph, len(given) if listed else given, weight)
         if given is None:
@@ -902,15 +816,6 @@ def _settings(
     if by_arm and not any(isinstance(one, Real) for one in cast(Any, prior).values()):
         prior = [cast(Any, prior).get(arm, {}) for arm in order]
     return {"arms": given, "graph": value, "posterior": posterior, "prior": _plain(prior)}
-
-
-def _integer_nodes(graph: Any) -> list[int] | None:
-    """Return the nodes of a NetworkX graph if all are integers: then they are the arms."""
-    if not (hasattr(graph, "adjacency") and hasattr(graph, "is_directed")):
-        return None
-    nodes = list(graph.nodes)
-    whole = all(isinstance(node, Integral) and not isinstance(node, bool) for node in nodes)
-    return [int(node) for node in nodes] if whole else None
 
 
 def _is_plain(graph: object, weight: str | None) -> bool:
@@ -965,13 +870,8 @@ def _rows(table: object) -> list[dict[str, Any]]:
     from graphbandits.live.read_log import _columns
 
     columns = _columns(table)
-    if not columns:
-        raise InputError(
-            "a table of outcomes has the columns arm and reward (and count, if a row has several "
-            "outcomes), or arm, total and count; this one has none"
-        )
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if not rows:
+    if columns and not rows:
         raise InputError("the table has no outcomes: give at least one")
     for number, row in enumerate(rows, 1):
         for name, value in row.items():
@@ -1001,8 +901,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    if isinstance(value, str):
-        return value
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -1012,5 +910,5 @@ def _arm_list(arms: object, what: str) -> list[Any]:
     return [_plain(arm) for arm in arms]
 
 
-def _timestamp(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+def _timestamp(text: str | None) -> float | None:
+    return None if text is None else datetime.fromisoformat(text).timestamp()

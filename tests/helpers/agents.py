@@ -12,6 +12,17 @@ from graphbandits.graphs import GraphLike
 from helpers.recorded_runs import able
 
 
+class Clock:
+    """A clock that tests advance; it may also go on with each look."""
+
+    def __init__(self, now: float = 1e9, step: float = 0.0) -> None:
+        self.now, self.step = now, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
 def facts(decision: Decision) -> tuple[object, ...]:
     """Return what two agents with the same seed and outcomes have in common: all but the id."""
     return decision.number, decision.arm, decision.probability, decision.pi, decision.reveals

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.bad_input import refused
+from helpers.agents import Clock
+from helpers.bad_input import refused, refuses
 
 from graphbandits import Agent, DecisionLog
 from graphbandits.errors import InputError, InputWarning
@@ -25,17 +26,6 @@ GRAPH = np.array(
         [0.0, 0.0, 0.0, 1.0],
     ]
 )
-START = 1_700_000_000.0
-
-
-class Clock:
-    """A clock that tests advance."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def eventful(
@@ -115,9 +105,8 @@ def test_decisions_that_have_expired_are_closed_in_the_log() -> None:
     assert agent.status()["entries"] == entries
 
 
-@pytest.mark.parametrize("stored", [False, True])
-def test_columns_agree_with_the_decisions_of_the_agent(stored: bool, tmp_path: Path) -> None:
-    agent, _ = eventful(store=tmp_path / "a.db" if stored else None)
+def test_columns_agree_with_the_decisions_of_the_agent() -> None:
+    agent, _ = eventful()
     rows = agent.log().to_arrow().to_pylist()
     assert [row["number"] for row in rows] == list(range(1, agent.status()["decisions"] + 1))
     for row in rows:
@@ -171,19 +160,18 @@ def test_outcomes_have_their_times_weights_and_kinds() -> None:
         assert abs(one["time"] - when) < timedelta(microseconds=2)
 
 
-@pytest.mark.parametrize("graph", ["random(r=uniform)", "revealed-er(p=0.5)", "random(r=0.25)"])
-def test_feedback_of_random_graphs_is_built_again(graph: str, tmp_path: Path) -> None:
-    agent = Agent("ts-n", NAMES, graph, seed=3, trial=5)
-    for one in (*agent.decide(3), agent.decide(), agent.decide()):
-        agent.observe(one, {one.arm: 1})
-    agent.log().to_parquet(tmp_path / "log.parquet")
-    log = DecisionLog.read(tmp_path / "log.parquet")
-    for row, line in enumerate(log.to_arrow().to_pylist()):
-        feedback = log.feedback(row)
-        assert feedback is not None
-        reach = feedback.reach(np.array([NAMES.index(line["arm"])]))[0]
-        found = {NAMES[i]: p for i, p in enumerate(reach.tolist()) if p > 0.0}
-        assert found == pairs(line["reveals"]) == agent.decision(line["id"]).reveals
+def test_feedback_of_random_graphs_is_built_again(tmp_path: Path) -> None:
+    for graph in ("random(r=uniform)", "revealed-er(p=0.5)", "random(r=0.25)"):
+        agent = Agent("ts-n", NAMES, graph, seed=3, trial=5)
+        for one in (*agent.decide(3), agent.decide(), agent.decide()):
+            agent.observe(one, {one.arm: 1})
+        log = DecisionLog.read(agent.log().to_parquet(tmp_path / "log.parquet"))
+        for row, line in enumerate(log.to_arrow().to_pylist()):
+            feedback = log.feedback(row)
+            assert feedback is not None
+            reach = feedback.reach(np.array([NAMES.index(line["arm"])]))[0]
+            found = {NAMES[i]: p for i, p in enumerate(reach.tolist()) if p > 0.0}
+            assert found == pairs(line["reveals"]) == agent.decision(line["id"]).reveals, graph
 
 
 def test_a_policy_that_draws_itself_has_no_probabilities() -> None:
@@ -215,60 +203,43 @@ def test_removed_decisions_are_not_in_the_log(tmp_path: Path) -> None:
 
 def test_an_agent_without_decisions_has_an_empty_log(tmp_path: Path) -> None:
     log = Agent("ts-n", 2, seed=1).log()
-    assert len(log) == 0
-    log.to_parquet(tmp_path / "empty.parquet")
-    assert len(DecisionLog.read(tmp_path / "empty.parquet")) == 0
+    again = DecisionLog.read(log.to_parquet(tmp_path / "empty.parquet"))
+    assert len(again) == len(log) == len(again.arrays.arm) == 0
 
 
 # Files and data frames ----------------------------------------------------------------------------
 
 
-def test_parquet_keeps_everything(tmp_path: Path) -> None:
+def test_a_table_with_metadata_keeps_everything(tmp_path: Path) -> None:
     log = eventful()[0].log()
+    assert log.arms == ("ann", "bob", "eve", "joe", "kim")
     path = log.to_parquet(tmp_path / "log.parquet")
-    again = DecisionLog.read(path)
-    assert again.to_arrow().equals(log.to_arrow(), check_metadata=True)
-    assert again.arms == log.arms == ("ann", "bob", "eve", "joe", "kim")
-    for row in range(len(log)):
-        one, other = log.feedback(row), again.feedback(row)
-        assert one is not None
-        assert other is not None
-        action = np.arange(one.arms)
-        assert (one.reach(action) == other.reach(action)).all()
     assert [file.name for file in tmp_path.iterdir()] == ["log.parquet"]
-
-
-@pytest.mark.parametrize("arms", [NAMES, [3, 1, 4, 15]])
-@pytest.mark.parametrize("way", ["pandas", "polars", "arrow", "rows", "csv", "jsonl"])
-def test_the_table_survives_other_formats(way: str, arms: Any, tmp_path: Path) -> None:
-    agent = Agent("ts-n", arms, "complete", seed=1, clock=Clock())
-    for one in agent.decide(3, context={"x": 1}):
-        agent.observe(one, {arms[0]: 1, arms[1]: 0})
-    agent.decide(among=arms[:2])
-    log = agent.log()
-    data: Any
-    match way:
-        case "pandas":
-            data = log.to_pandas()
-        case "polars":
-            data = log.to_polars()
-        case "arrow":
-            data = log.to_arrow()
-        case "rows":
-            data = log.to_arrow().to_pylist()
-        case _:
-            data = log.write(tmp_path / f"log.{way}")
-    again = DecisionLog.of(data, arms=arms, graph="complete")
-    assert again.to_arrow().to_pylist() == log.to_arrow().to_pylist()
-
-
-def test_a_table_with_metadata_keeps_graph_and_prior(tmp_path: Path) -> None:
-    log = eventful()[0].log()
-    for data in (log.to_arrow(), log.to_parquet(tmp_path / "log.parquet")):
-        again = DecisionLog.of(data)
+    for again in (DecisionLog.read(path), DecisionLog.of(log.to_arrow())):
         assert again.to_arrow().equals(log.to_arrow(), check_metadata=True)
         assert again.origin.prior is not None
+        for row in range(len(log)):
+            one, other = log.feedback(row), again.feedback(row)
+            assert one is not None
+            assert other is not None
+            action = np.arange(one.arms)
+            assert (one.reach(action) == other.reach(action)).all()
     assert DecisionLog.of(log.to_arrow(), arms=log.arms).origin.prior is None
+
+
+def test_the_table_survives_other_formats(tmp_path: Path) -> None:
+    for arms in (NAMES, [3, 1, 4, 15]):
+        agent = Agent("ts-n", arms, "complete", seed=1, clock=Clock())  # type: ignore[arg-type]
+        for one in agent.decide(3, context={"x": 1}):
+            agent.observe(one, {arms[0]: 1, arms[1]: 0})  # type: ignore[dict-item]
+        agent.decide(among=arms[:2])
+        log = agent.log()
+        table = log.to_arrow()
+        forms: list[Any] = [log.to_pandas(), log.to_polars(), table, table.to_pylist()]
+        forms += [log.write(tmp_path / f"log.{form}") for form in ("csv", "jsonl", "parquet")]
+        for data in forms:
+            again = DecisionLog.of(data, arms=arms, graph="complete")
+            assert again.to_arrow().to_pylist() == table.to_pylist(), type(data)
 
 
 def test_eligible_arms_with_and_without_a_new_arm() -> None:
@@ -332,18 +303,18 @@ def test_outcomes_of_other_systems_are_ordered_by_their_times() -> None:
     assert decisions[1] < outcomes[1] < decisions[2]
 
 
-@pytest.mark.parametrize("partly", [False, True])
-def test_entries_of_some_events_only_are_not_used(partly: bool) -> None:
+def test_entries_of_some_events_only_are_not_used() -> None:
     """Otherwise outcomes would come before their decisions, and nothing would be learned."""
-    first: dict[str, Any] = {"arm": "a", "reward": 1} | ({"entry": 15} if partly else {})
-    rows = [
-        {"arm": "a", "probability": 1.0, "outcomes": [first], "entry": 10},
-        {"arm": "a", "probability": 1.0, "outcomes": {"a": 0}, "entry": 20},
-    ]
-    found = DecisionLog.of(rows).to_arrow().to_pylist()
-    entries = [x for row in found for x in (row["entry"], row["outcomes"][0]["entry"])]
-    assert entries == sorted(set(entries))
-    assert all(row["closed"]["entry"] == row["outcomes"][0]["entry"] for row in found)
+    for partly in ({}, {"entry": 15}):
+        first: dict[str, Any] = {"arm": "a", "reward": 1} | partly
+        rows = [
+            {"arm": "a", "probability": 1.0, "outcomes": [first], "entry": 10},
+            {"arm": "a", "probability": 1.0, "outcomes": {"a": 0}, "entry": 20},
+        ]
+        found = DecisionLog.of(rows).to_arrow().to_pylist()
+        entries = [x for row in found for x in (row["entry"], row["outcomes"][0]["entry"])]
+        assert entries == sorted(set(entries))
+        assert all(row["closed"]["entry"] == row["outcomes"][0]["entry"] for row in found)
 
 
 def test_given_entries_are_kept() -> None:
@@ -394,29 +365,18 @@ def test_format_of_open_bandit_pipeline() -> None:
     assert (found["pscore"] > 0.0).all()
 
 
-def test_contexts_of_numbers_are_kept_for_open_bandit_pipeline() -> None:
-    agent = Agent("uniform", 2, seed=1)
-    for x in (1.5, 2.5):
-        one = agent.decide(context={"x": x, "y": 7})
-        agent.observe(one, {one.arm: 1})
-    assert agent.log().to_obp()["context"].tolist() == [[1.5, 7.0], [2.5, 7.0]]
-
-
-@pytest.mark.parametrize(
-    ("contexts", "expected"),
-    [
-        ([{"x": 1, "y": 2}, {"y": 4, "x": 3}], [[1, 2], [3, 4]]),
+def test_columns_of_a_context_are_its_keys() -> None:
+    for contexts, expected in (
+        ([{"x": 1.5, "y": 2}, {"y": 4, "x": 3}], [[1.5, 2], [3, 4]]),
         ([{"x": 1, "y": 2}, {"x": 3, "z": 4}], [[1], [1]]),
         ([[1, 2], {"x": 3, "y": 4}], [[1], [1]]),
         ([[1, 2], [3, 4]], [[1, 2], [3, 4]]),
         ([[1, 2], [3]], [[1], [1]]),
         ([{"x": True}, {"x": False}], [[1], [1]]),
         ([{"x": 1}, None], [[1], [1]]),
-    ],
-)
-def test_columns_of_a_context_are_its_keys(contexts: list[Any], expected: Any) -> None:
-    rows = [{"arm": "a", "pi": {"a": 1.0}, "reward": 1, "context": one} for one in contexts]
-    assert DecisionLog.of(rows).to_obp()["context"].tolist() == expected
+    ):
+        rows = [{"arm": "a", "pi": {"a": 1.0}, "reward": 1, "context": one} for one in contexts]
+        assert DecisionLog.of(rows).to_obp()["context"].tolist() == expected, contexts
 
 
 # Bad input ----------------------------------------------------------------------------------------
@@ -424,38 +384,39 @@ def test_columns_of_a_context_are_its_keys(contexts: list[Any], expected: Any) -
 GOOD: dict[str, Any] = {"arm": "a", "probability": 0.5, "reward": 1}
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([], "the log is empty"),
-        ([{"probability": 0.5, "reward": 1}], "no column 'arm'"),
-        ([{"arm": "a", "reward": 1}], "no column 'probability' or 'pi'"),
-        ([{"arm": "a", "probability": 0.5}], "no column 'reward' or 'outcomes'"),
-        ([GOOD | {"arm": None}], "row 1 of the log: 'arm': the name of an arm is missing"),
-        ([GOOD | {"arm": 1}, GOOD], "all strings or all integers"),
-        ([GOOD | {"arm": 1.5}], "row 1 of the log: 'arm': .* not 1.5"),
-        ([GOOD, GOOD | {"reward": "much"}], "row 2 of the log: 'reward': .* not 'much'"),
-        ([GOOD, GOOD | {"reward": math.inf}], "row 2 .*'outcomes': the reward of 'a' must be"),
-        ([GOOD | {"pi": "{no json"}], "row 1 of the log: 'pi': '{no json' is not JSON"),
-        ([GOOD | {"pi": [{"arm": "a"}]}], "'pi': an entry of a list has no 'probability'"),
-        ([GOOD | {"pi": 3}], "'pi': expected a mapping {arm: probability}, or a list .* not 3"),
-        ([GOOD | {"pi": 2 * [{"arm": "a", "probability": 1}]}], "'pi': an arm is given twice"),
-        ([GOOD | {"outcomes": {"a": 0}}], "'outcomes': an arm is given twice"),
-        ([GOOD | {"time": "yesterday"}], "row 1 of the log: 'time': .* not 'yesterday'"),
-        ([GOOD | {"time": 5}, GOOD | {"time": 4}], "the times of the decisions decrease"),
-        ([GOOD | {"time": 5}, GOOD], "some decisions have no time"),
-        ([GOOD | {"outcomes": [{"reward": 1}]}], "'outcomes': the name of an arm is missing"),
-        ([GOOD | {"probability": "half"}], "'probability': expected a number, not 'half'"),
-        ([GOOD | {"number": "one"}], "'number': expected a number, not 'one'"),
-        ([GOOD | {"number": 1.5}], "'number': expected a whole number from 0, not 1.5"),
-        ([GOOD | {"outcomes": [{"arm": "b", "reward": 1, "weight": "much"}]}], "not 'much'"),
-        ([GOOD | {"closed": {"time": "never"}}], "'closed': a time must be .* not 'never'"),
-        ([GOOD | {"eligible": []}], "'eligible': no arm is eligible"),
-    ],
-)
-def test_invalid_rows_are_refused(rows: list[dict[str, Any]], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        DecisionLog.of(rows)
+#: Invalid rows, and what the message names.
+BAD: list[tuple[list[dict[str, Any]], str]] = [
+    ([], "empty"),
+    ([{"probability": 0.5, "reward": 1}], "no column 'arm'"),
+    ([{"arm": "a", "reward": 1}], "no column 'probability' or 'pi'"),
+    ([{"arm": "a", "probability": 0.5}], "no column 'reward' or 'outcomes'"),
+    ([GOOD | {"arm": None}], "row 1 of the log: 'arm'"),
+    ([GOOD | {"arm": 1}, GOOD], "all strings or all integers"),
+    ([GOOD | {"arm": 1.5}], "row 1 of the log: 'arm': .* not 1.5"),
+    ([GOOD, GOOD | {"reward": "much"}], "row 2 of the log: 'reward': .* not 'much'"),
+    ([GOOD, GOOD | {"reward": math.inf}], "row 2 .*'outcomes': the reward of 'a' must be"),
+    ([GOOD | {"pi": "{no json"}], "row 1 of the log: 'pi': '{no json' is not JSON"),
+    ([GOOD | {"pi": [{"arm": "a"}]}], "'pi': .* no 'probability'"),
+    ([GOOD | {"pi": 3}], "'pi': .* not 3"),
+    ([GOOD | {"pi": 2 * [{"arm": "a", "probability": 1}]}], "'pi': an arm is given twice"),
+    ([GOOD | {"outcomes": {"a": 0}}], "'outcomes': an arm is given twice"),
+    ([GOOD | {"time": "yesterday"}], "row 1 of the log: 'time': .* not 'yesterday'"),
+    ([GOOD | {"time": 5}, GOOD | {"time": 4}], "decrease"),
+    ([GOOD | {"time": 5}, GOOD], "some decisions have no time"),
+    ([GOOD | {"outcomes": [{"reward": 1}]}], "'outcomes': the name of an arm is missing"),
+    ([GOOD | {"probability": "half"}], "'probability': expected a number, not 'half'"),
+    ([GOOD | {"number": "one"}], "'number': .* not 'one'"),
+    ([GOOD | {"number": 1.5}], "'number': .* not 1.5"),
+    ([GOOD | {"outcomes": [{"arm": "b", "reward": 1, "weight": "much"}]}], "not 'much'"),
+    ([GOOD | {"closed": {"time": "never"}}], "'closed': .* not 'never'"),
+    ([GOOD | {"eligible": []}], "'eligible': no arm is eligible"),
+]
+
+
+def test_invalid_rows_are_refused() -> None:
+    for rows, words in BAD:
+        with refuses(InputError, match=words):
+            DecisionLog.of(rows)
 
 
 def test_decisions_without_an_end_are_open() -> None:

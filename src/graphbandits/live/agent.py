@@ -376,6 +376,7 @@ class Agent(AgentMethods):
 
     def log(self) -> DecisionLog:
         from graphbandits.live.log import DecisionLog
+        from graphbandits.live.read_log import journal_rows
 
         with self._lock:
             state = self._current()
@@ -388,7 +389,7 @@ class Agent(AgentMethods):
                 for entry in close_entries(one.expires or 0.0, [one], "expired")
             ]
             entries = chain(made, numbered(due, state.number))
-            return DecisionLog._of_journal(start, entries, self._get)
+            return DecisionLog(*journal_rows(start, entries, self._get))
 
     def beliefs(self, accuracy: str | None = None, estimate: bool = False) -> BeliefsByArm:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphbandits.errors import InputError
@@ -61,20 +62,8 @@ class Decision:
     ('ann', {'ann': 1.0}, {'ann': 1.0, 'bob': 1.0, 'eve': 1.0}, {'day': 3})
     """
 
-    __slots__ = (
-        "_arms",
-        "_expires",
-        "_pi",
-        "_pi_data",
-        "_reach",
-        "_reveals",
-        "_time",
-        "arm",
-        "context",
-        "id",
-        "number",
-        "probability",
-    )
+    # members of the class, which help() lists; properties keep their values in __dict__
+    __slots__ = ("__dict__", "arm", "context", "id", "number", "probability")
 
     def __init__(
         self,
@@ -92,9 +81,7 @@ class Decision:
         context = body.get("context")
         self.context = None if context is None else deepcopy(context)  # the journal has its own
         self._arms, self._time, self._expires = arms, time, body.get("expires")
-        self._pi_data, self._reach = pi, reach
-        self._pi: dict[Arm, float] | None = None
-        self._reveals: dict[Arm, float] | None = None
+        self._packed_pi, self._reach = pi, reach
 
     @property
     def time(self) -> datetime:
@@ -106,21 +93,19 @@ class Decision:
         """Time at which the decision expires; None if it does not."""
         return None if self._expires is None else datetime.fromtimestamp(self._expires, UTC)
 
-    @property
+    @cached_property
     def pi(self) -> dict[Arm, float] | None:
         """Probability of each arm that could be drawn; None if the policy draws the arm itself."""
-        if self._pi is None and self._pi_data is not None:
-            from graphbandits.live.setup import unpack_sparse
+        if self._packed_pi is None:
+            return None
+        from graphbandits.live.setup import unpack_sparse
 
-            self._pi = self._by_arm(*unpack_sparse(self._pi_data))
-        return self._pi
+        return self._by_arm(*unpack_sparse(self._packed_pi))
 
-    @property
+    @cached_property
     def reveals(self) -> dict[Arm, float]:
         """Probability of observation of each arm that may be observed."""
-        if self._reveals is None:
-            self._reveals = self._by_arm(*self._reach)
-        return self._reveals
+        return self._by_arm(*self._reach)
 
     def _by_arm(self, index: Ints, values: Floats) -> dict[Arm, float]:
         arms = self._arms
@@ -267,11 +252,8 @@ class Explanation:
     @property
     def text(self) -> str:
         """The explanation in words, one sentence or list per line."""
-        lines = [self._first_line(), *map(self._line, self.arms)]
-        if self.others:
-            lines.append(f"{self.others} more {plural(self.others, 'arm')} could be played.")
-        lines += [line for line in (self._draw_line(),) if line]
-        return "\n".join((*lines, *self.notes))
+        lines = [self._first_line(), *map(self._line, self.arms), *self._last_lines()]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text
@@ -286,9 +268,8 @@ class Explanation:
             "arm": made.arm,
             "probability": made.probability,
         }
-        for name in ("policy", "rule", "others", "eligible", "total", "rho", "entropy", "regret"):
-            found[name] = getattr(self, name)
-        for name in ("information", "ratio", "gain", "reproduced"):
+        names = ("policy", "rule", "others", "eligible", "total", "rho", "entropy", "regret")
+        for name in (*names, "information", "ratio", "gain", "reproduced"):
             found[name] = getattr(self, name)
         found["frontier"] = list(self.frontier)
         found["arms"] = [
@@ -325,11 +306,10 @@ class Explanation:
                 cells.append(_state_text(one))
             cells.append(_revealed_text(one))
             table.add_row(Text(str(one.arm)), *map(Text, cells))
-        rest = [f"{self.others} more {plural(self.others, 'arm')} could be played."]
-        lines = [*(rest if self.others else []), self._draw_line(), *self.notes]
+        lines = self._last_lines()
         if self.gain is not None:
             lines.append(f"gain: {self.gain}. cost: expected regret.")
-        return Group(Text(self._first_line()), table, Text("\n".join(filter(None, lines))))
+        return Group(Text(self._first_line()), table, Text("\n".join(lines)))
 
     def figure(self, width: float = 7.2) -> Figure:
         """Draw the expected regret of each arm against its gain, with the frontier.
@@ -404,18 +384,21 @@ class Explanation:
         facts.append(f"also shows {_revealed_text(one) or 'no other arm'}")
         return start + "; ".join(filter(None, facts)) + "."
 
-    def _draw_line(self) -> str:
-        if self.entropy is None:
-            return ""
-        parts = []
-        if self.regret is not None:
-            parts.append(f"expected regret {number_text(self.regret)}")
-            parts.append(f"expected gain {number_text(self.information)}")
-        if self.ratio is not None:
-            parts.append(f"information ratio {number_text(self.ratio)}")
-        parts.append(f"entropy of the best arm {number_text(self.entropy)} nats")
-        words = ", ".join(parts)
-        return f"{words[0].upper()}{words[1:]}."
+    def _last_lines(self) -> list[str]:
+        """Describe the arms that are not listed, and the draw."""
+        lines = []
+        if self.others:
+            lines.append(f"{self.others} more {plural(self.others, 'arm')} could be played.")
+        if self.entropy is not None:
+            parts = [f"entropy of the best arm {number_text(self.entropy)} nats"]
+            if self.ratio is not None:
+                parts.insert(0, f"information ratio {number_text(self.ratio)}")
+            if self.regret is not None:
+                gain = number_text(self.information)
+                parts.insert(0, f"expected regret {number_text(self.regret)}, expected gain {gain}")
+            words = ", ".join(parts)
+            lines.append(f"{words[0].upper()}{words[1:]}.")
+        return [*lines, *self.notes]
 
 
 def _revealed_text(one: ExplainedArm) -> str:

@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import GraphBanditsError, InputError, check_horizon, short_repr
+from graphbandits.errors import (
+    GraphBanditsError,
+    InputError,
+    check_horizon,
+    check_probability,
+    short_repr,
+)
 from graphbandits.graphs import Feedback, Process, make_process
 from graphbandits.graphs.feedback import (
     DenseFeedback,
@@ -29,9 +35,10 @@ from graphbandits.graphs.feedback import (
     matrices,
 )
 from graphbandits.graphs.processes import fixed_feedback
+from graphbandits.live.health import check_level
 from graphbandits.live.journal import Entry
 from graphbandits.live.log import DecisionLog
-from graphbandits.live.log_table import LogArrays, Origin, OutcomeLists, spread
+from graphbandits.live.log_table import LogArrays, Origin, spread
 from graphbandits.live.setup import Setup, make_prior, pack_sparse, unpack_npz
 from graphbandits.live.state import AgentState, OpenDecision, unpack_learned
 from graphbandits.live.values import timestamp
@@ -49,28 +56,20 @@ LAMBDAS = 12
 LARGEST_BET = 0.9
 
 
-@dataclass
 class RunningMean:
     """Mean of all outcomes of each arm that were seen in earlier decisions."""
 
-    arms: int
-    start: float
-    _total: Floats = field(init=False)
-    _count: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._total, self._count = np.zeros(self.arms), np.zeros(self.arms)
+    def __init__(self, arms: int, start: float) -> None:
+        self._start, self._total, self._count = start, np.zeros(arms), np.zeros(arms)
 
     def before(self, seen: NDArray[np.bool_], reward: Floats, weight: Floats) -> Floats:
         # a row uses the outcomes of earlier rows only: otherwise the terms would be biased
         counts = np.where(seen, weight, 0.0)
         totals = np.where(seen, weight * reward, 0.0)
-        total, count = (
-            past + np.cumsum(new, axis=0) - new
-            for past, new in ((self._total, totals), (self._count, counts))
-        )
+        count = self._count + np.cumsum(counts, axis=0) - counts
+        total = self._total + np.cumsum(totals, axis=0) - totals
         everything = count.sum(axis=1, keepdims=True)
-        mean = np.full_like(everything, self.start)
+        mean = np.full_like(everything, self._start)
         np.divide(total.sum(axis=1, keepdims=True), everything, out=mean, where=everything > 0.5)
         model = np.broadcast_to(mean, total.shape).copy()
         np.divide(total, count, out=model, where=count > 0.5)
@@ -173,7 +172,7 @@ class Follower:
         prior: object = None,
         horizon: int | None = None,
     ) -> None:
-        self._log, self._data, self._origin = log, log.arrays, log.origin
+        self.text, self._data, self._origin = text_of(policy), log.arrays, log.origin
         origin = self._origin
         self._own_prior = posterior is not None or prior is not None
         setup = Setup(
@@ -186,15 +185,13 @@ class Follower:
             origin.keys,
         ).checked()
         self._state = AgentState(setup)
-        check_rewards(self._data.outcomes, setup.posterior)
+        self.posterior: Posterior | None = setup.posterior
+        seen = self._data.outcomes
+        check_rewards(seen.reward, seen.weight == 1.0, setup.posterior)
         self._events = _events(self._data, origin.changes, setup.incremental)
         self._next: tuple[int, str, Any] | None = next(self._events, None)
         self._numbers: dict[int, int] = {}  # of the decisions that were played, by row
         self._checked_graphs = set[int]()
-
-    @property
-    def posterior(self) -> Posterior:
-        return self._state.setup.posterior
 
     def _process(self, graph: int) -> Process:
         if graph >= 0:
@@ -207,6 +204,19 @@ class Follower:
             "the log has no graph, because it is of a plug-in without a text form: a policy cannot "
             "follow it; evaluate a fixed distribution of arms"
         )
+
+    def blocks(self, rows: Ints, size: int) -> Iterator[Floats]:
+        """Yield the distributions of consecutive decisions; others are followed, too."""
+        wanted, found = set(rows.tolist()), list[Floats]()
+        for row in range(int(rows[-1]) + 1):
+            if row in wanted:
+                found.append(self.propose(row))
+            self.play(row)
+            if len(found) == size:
+                yield np.array(found)
+                found = []
+        if found:
+            yield np.array(found)
 
     # One decision ---------------------------------------------------------------------------------
 
@@ -230,11 +240,10 @@ class Follower:
             t = int(data.round[row])  # decisions of one moment have the same distribution
         mask = None
         if data.eligible.known[row]:
-            arms = data.eligible.arm[data.eligible.start[row] : data.eligible.start[row + 1]]
-            mask = np.zeros((1, count), np.bool_)
-            mask[0, arms[arms < count]] = True
-        now = data.time[row] if self._by_time else float(t)
-        view = View(t, setup.keys, setup.problem, self._feedback(process, row), mask, now)
+            mask = _playable(data, np.array([row]), len(self._origin.arms))[:, :count]
+        now = data.time[row] if setup.by_time else float(t)
+        feedback = draw_graph(process, int(data.round[row]), setup.keys)
+        view = View(t, setup.keys, setup.problem, feedback, mask, now)
         pi, _ = decide(setup.policy, state.policy_state, view)
         found = np.zeros(len(self._origin.arms))
         found[:count] = pi[0]
@@ -245,26 +254,12 @@ class Follower:
         data, state = self._data, self._state
         pi = None
         if data.pi.known[row]:
-            place = slice(data.pi.start[row], data.pi.start[row + 1])
-            full = np.zeros(len(state.setup.arms))
-            full[data.pi.arm[place]] = data.pi.value[place]
-            pi = pack_sparse(full)
+            pi = pack_sparse(data.pi.dense(np.array([row]), len(state.setup.arms))[0])
         number = self._number(row)
         self._numbers[row] = state.decisions = number
-        state.open[number] = OpenDecision(
-            number,
-            f"{number}-",
-            int(data.arm[row]),
-            float(data.time[row]),
-            None,
-            pi,
-            self._process(int(data.graph[row])),
-            int(data.round[row]),
-        )
-
-    @property
-    def _by_time(self) -> bool:
-        return getattr(self._state.setup.posterior, "half_life", None) is not None
+        body = {"id": f"{number}-", "arm": int(data.arm[row]), "round": int(data.round[row])}
+        made = Entry(0, float(data.time[row]), "decide", number, body, pi)
+        state.open[number] = OpenDecision.of(made, self._process(int(data.graph[row])))
 
     def _number(self, row: int) -> int:
         """Return the number of the next decision; that of the log if no decision was left out."""
@@ -273,9 +268,6 @@ class Follower:
 
     def _is_in_order(self, row: int) -> bool:
         return len(self._numbers) == row
-
-    def _feedback(self, process: Process, row: int) -> Feedback:
-        return draw_graph(process, int(self._data.round[row]), self._origin.keys)
 
     def _learn_until(self, entry: int) -> None:
         entries, state = list[Entry](), self._state
@@ -305,12 +297,7 @@ class Follower:
         if kind == "learn":
             seen = unpack_learned(entry)
             self._check_arms(seen.arm.tolist())
-            support = reward_support(setup.posterior)
-            if not ((seen.reward >= support.low) & (seen.reward <= support.high)).all():
-                raise InputError(
-                    "the log has outcomes without a decision that do not fit the posterior "
-                    f"'{name_of(setup.posterior)}': give the posterior of the agent"
-                )
+            check_rewards(seen.reward, np.zeros(len(seen.reward), np.bool_), setup.posterior)
         return entry
 
     def _check_arms(self, arms: Any) -> None:
@@ -328,16 +315,24 @@ def start_prior(origin: Origin, posterior: str | Posterior | None, prior: object
     return found
 
 
-def check_rewards(seen: OutcomeLists, posterior: Posterior) -> None:
+def check_rewards(reward: Floats, single: NDArray[np.bool_], posterior: Posterior) -> None:
+    """Raise InputError if a posterior does not have a reward, or an average of several ones."""
     support = reward_support(posterior)
-    inside = (seen.reward >= support.low) & (seen.reward <= support.high)
-    wrong = ~np.where(seen.weight == 1.0, support.contains(seen.reward), inside)
+    inside = (reward >= support.low) & (reward <= support.high)
+    wrong = ~np.where(single, support.contains(reward), inside)
     if wrong.any():
         raise InputError(
-            f"the log has the reward {seen.reward[wrong.argmax()]:g}, but the posterior "
+            f"the log has the reward {reward[wrong.argmax()]:g}, but the posterior "
             f"'{name_of(posterior)}' has rewards that are {support.description}: give "
             "posterior=..., such as 'normal(noise=1)'"
         )
+
+
+def _playable(data: LogArrays, rows: Ints, arms: int) -> NDArray[np.bool_]:
+    """Return which arms could be played in some decisions."""
+    everything = np.arange(arms) < data.arms[rows][:, None]
+    listed = data.eligible.dense(rows, arms) > 0.0
+    return np.where(data.eligible.known[rows][:, None], listed, everything)
 
 
 def _events(
@@ -463,11 +458,10 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes without ``terms`` as JSON values."""
-        found = {name: value for name, value in vars(self).items() if name != "terms"}
-        return found | {
-            "interval": list(self.interval),
-            "guaranteed": None if self.guaranteed is None else list(self.guaranteed),
-            "warnings": list(self.warnings),
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+            if name != "terms"
         }
 
 
@@ -533,8 +527,7 @@ def evaluate(
     if estimator not in ESTIMATORS:
         allowed = ", ".join(map(repr, ESTIMATORS))
         raise InputError(f"estimator must be one of {allowed}, not {short_repr(estimator)}")
-    if not isinstance(level, int | float) or not 0.0 < level < 1.0:
-        raise InputError(f"level must be a number between 0 and 1, not {short_repr(level)}")
+    level = check_level(level)
     used = _made_before(log, before)
     rows = used[log.arrays.closed[used]]
     if not len(rows):
@@ -548,7 +541,11 @@ def evaluate(
     support = reward_support(target.posterior) if target.posterior else _support(log, posterior)
     # without a model, rewards of 0 and 1 in the log do not show that there are no others
     declared = posterior is not None or log.origin.prior is not None
-    study = _Study(log, rows, len(used), target, estimator, float(level), support, declared)
+    if support is not None and not support.bounded:
+        support = None
+    still_open = len(used) - len(rows)
+    valid = support is not None and declared and not still_open
+    study = _Study(log, rows, still_open, target, estimator, level, support, valid)
     return study.replay() if estimator == "replay" else study.estimate()
 
 
@@ -587,10 +584,7 @@ class _Fixed:
                     f"the policy has the arm {short_repr(arm)}, which the log does not have; its "
                     f"arms are {short_repr(list(log.arms))}"
                 )
-            valid = isinstance(p, int | float | np.number) and not isinstance(p, bool)
-            if not valid or not 0.0 <= p <= 1.0:
-                raise InputError(f"the probability of {arm!r} must be in [0, 1], not {p!r}")
-            row[number[arm]] = p
+            row[number[arm]] = check_probability(p, f"the probability of {arm!r}")
         if abs(row.sum() - 1.0) > 1e-9:
             raise InputError(f"the probabilities of the policy sum to {row.sum():g}, not 1")
         self._row = row
@@ -606,10 +600,7 @@ class _Fixed:
     def _some(self, rows: Ints) -> Floats:
         if self._row is not None:
             return np.broadcast_to(self._row, (len(rows), len(self._arms)))
-        count = len(self._arms)
-        allowed = self._data.eligible.dense(rows, count)
-        everything = np.arange(count) < self._data.arms[rows][:, None]
-        allowed = np.where(self._data.eligible.known[rows][:, None], allowed, everything)
+        allowed = _playable(self._data, rows, len(self._arms))
         found: Floats = allowed / allowed.sum(axis=1, keepdims=True)
         return found
 
@@ -621,41 +612,13 @@ class _Fixed:
         """Do nothing: the distribution does not depend on outcomes."""
 
 
-class _Learning:
-    """A policy that follows the log."""
-
-    def __init__(self, policy: Policy, follower: Follower) -> None:
-        self.text, self._follower = text_of(policy), follower
-        self.posterior: Posterior | None = follower.posterior
-
-    def blocks(self, rows: Ints, size: int) -> Iterator[Floats]:
-        """Yield the distributions of consecutive decisions; others are followed, too."""
-        wanted, found = np.zeros(rows[-1] + 1, np.bool_), list[Floats]()
-        wanted[rows] = True
-        for row in range(len(wanted)):
-            if wanted[row]:
-                found.append(self._follower.propose(row))
-            self._follower.play(row)
-            if len(found) == size:
-                yield np.array(found)
-                found = []
-        if found:
-            yield np.array(found)
-
-    def propose(self, row: int) -> Floats:
-        return self._follower.propose(row)
-
-    def play(self, row: int) -> None:
-        self._follower.play(row)
-
-
 def _target(
     log: DecisionLog,
     policy: Any,
     posterior: str | Posterior | None,
     prior: object,
     horizon: int | None,
-) -> _Fixed | _Learning:
+) -> _Fixed | Follower:
     if isinstance(policy, Mapping):
         return _Fixed(log, policy)
     names = set(log.arms) | {str(arm) for arm in log.arms}
@@ -669,20 +632,14 @@ def _target(
         return _Fixed(log, {str(policy): 1.0})
     if policy == "uniform":
         return _Fixed(log, None)
-    if not isinstance(policy, str) and not hasattr(policy, "propose"):
-        raise InputError(
-            "the policy must be an arm of the log, a mapping of arms to probabilities, or a policy "
-            f"such as 'uniform' or 'ids-n', not {short_repr(policy)}"
-        )
     try:
         made = as_policy(policy)
     except InputError as error:
-        if isinstance(policy, str) and policy.partition("(")[0] not in registered("policy"):
-            raise InputError(
-                f"{short_repr(policy)} is neither an arm of the log nor a policy: {error}"
-            ) from None
-        raise
-    return _Learning(made, Follower(log, made, posterior, prior, horizon))
+        raise InputError(
+            f"{short_repr(policy)} is not an arm of the log, a mapping of arms to probabilities, "
+            f"or a policy: {error}"
+        ) from None
+    return Follower(log, made, posterior, prior, horizon)
 
 
 def _support(log: DecisionLog, posterior: str | Posterior | None) -> Support | None:
@@ -696,7 +653,7 @@ def _support(log: DecisionLog, posterior: str | Posterior | None) -> Support | N
         if posterior is not None:
             raise
         return None  # of a plug-in that is not loaded
-    check_rewards(log.arrays.outcomes, model)
+    check_rewards(log.arrays.outcomes.reward, log.arrays.outcomes.weight == 1.0, model)
     return reward_support(model)
 
 
@@ -711,47 +668,39 @@ def _has_side_observations(log: DecisionLog, rows: Ints) -> bool:
 # Estimates ----------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Study:
     """One evaluation: the closed decisions of a log, and a policy."""
 
-    def __init__(
-        self,
-        log: DecisionLog,
-        rows: Ints,
-        decisions: int,
-        target: _Fixed | _Learning,
-        estimator: str,
-        level: float,
-        support: Support | None,
-        declared: bool,
-    ) -> None:
-        self._log, self._rows, self._target = log, rows, target
-        self._data, self._arms = log.arrays, len(log.arms)
-        self._estimator, self._level = estimator, level
-        self._side, self._model = estimator == "dr-side", estimator in ("dr", "dr-side")
-        self._support = support if support is not None and support.bounded else None
-        self._known = bool(self._data.pi.known[rows].all())
+    log: DecisionLog
+    rows: Ints
+    open: int
+    target: _Fixed | Follower
+    estimator: str
+    level: float
+    support: Support | None
+    guarantees: bool
+
+    def __post_init__(self) -> None:
+        self._data, self._arms = self.log.arrays, len(self.log.arms)
+        data, rows = self._data, self.rows
+        self._side = self.estimator == "dr-side"
+        self._model = self._side or self.estimator == "dr"
+        self._known = bool(data.pi.known[rows].all())
         if self._side:
             self._check_graphs()
-        self._rate, self._missing = _answer_rates(self._data, rows, self._arms, self._side)
-        self._open = decisions - len(rows)
-        valid = declared and not self._missing and not self._open
-        self._guarantees = self._support is not None and valid
-        self._silent = _silent_arms(self._data, rows, self._arms, self._side)
+        self._rate, self._missing = _answer_rates(data, rows, self._arms, self._side)
+        self.guarantees = self.guarantees and not self._missing
+        self._silent = _silent_arms(data, rows, self._arms, self._side)
         self._silent_share = 0.0
         self._doubts = list[str]()  # warnings that make the interval unreliable
-        own = self._data.own_outcomes()[rows]
-        self._logged = (
-            float(self._data.outcomes.reward[own[own >= 0]].mean())
-            if (own >= 0).any()
-            else math.nan
-        )
-        played = np.zeros(self._arms, np.bool_)
-        played[self._data.arm[rows]] = True
-        self._ever_played = played
+        own = data.own_outcomes()[rows]
+        answered = own[own >= 0]
+        self._logged = float(data.outcomes.reward[answered].mean()) if len(answered) else math.nan
+        self._ever_played = np.isin(np.arange(self._arms), data.arm[rows])
 
     def _check_graphs(self) -> None:
-        data, rows = self._data, self._rows
+        data, rows = self._data, self.rows
         if not self._known:
             raise InputError(
                 "'dr-side' needs the probabilities of all arms, and the log has only those of the "
@@ -764,9 +713,9 @@ class _Study:
             )
 
     def estimate(self) -> Evaluation:
-        rows, count = self._rows, len(self._rows)
+        rows, count = self.rows, len(self.rows)
         size = max(1, MOST_ENTRIES // self._arms)
-        support = self._support
+        support = self.support
         low, high = (support.low, support.high) if support else (0.0, 1.0)
         model = RunningMean(self._arms, 0.5 * (low + high) if support else 0.0)
         bounds = _Bounds(count, self._model and self._known)
@@ -774,9 +723,9 @@ class _Study:
         # sums of w, w^2, w R, and of the mass that is covered or has no outcome
         total = squares = weighted = covered = silent = 0.0
         first, uncovered = 0, ""
-        for target in self._target.blocks(rows, size):
+        for target in self.target.blocks(rows, size):
             some = rows[first : first + len(target)]
-            block = _Block.of(self._log, some, self._side)
+            block = _Block.of(self.log, some, self._side)
             seeable = self._seeable(block)
             covered += float((target * seeable).sum())
             uncovered = uncovered or self._uncovered(np.where(seeable, 0.0, target), some)
@@ -793,17 +742,17 @@ class _Study:
             total += float(used.sum())
             squares += float((used**2).sum())
             weighted += float((used * block.reward).sum())
-            if self._guarantees:
+            if self.guarantees:
                 bounds.add(target, weight, block, (before - low) / (high - low), low, high)
             first += len(some)
         if uncovered:
             raise InputError(
                 f"the log covers {100.0 * covered / count:.6g} % of the probability of the policy "
-                f"'{self._target.text}': {uncovered}; log with an exploration floor, or evaluate a "
+                f"'{self.target.text}': {uncovered}; log with an exploration floor, or evaluate a "
                 "policy on the covered arms"
             )
         self._silent_share = silent / count
-        if self._estimator == "snips":
+        if self.estimator == "snips":
             if not total:
                 raise InputError(
                     "the arms of the policy have no outcome in the log, so that 'snips' would "
@@ -843,7 +792,7 @@ class _Study:
         if outside[row, arm] <= 1e-9:
             return ""
         return (
-            f"arm {self._log.arms[int(arm)]!r} has probability {outside[row, arm]:.3g} in decision "
+            f"arm {self.log.arms[int(arm)]!r} has probability {outside[row, arm]:.3g} in decision "
             f"{self._data.number[rows[row]]}, where the log "
             f"{'cannot show it' if self._side else 'has probability 0'}"
         )
@@ -851,31 +800,32 @@ class _Study:
     def replay(self) -> Evaluation:
         """Return the average of the decisions in which the policy draws the logged arm."""
         self._check_uniform()
-        data, keys = self._data, self._log.origin.keys
-        own, wanted = data.own_outcomes(), np.zeros(len(self._log), np.bool_)
-        wanted[self._rows] = True
-        accepted, outside = list[int](), np.zeros(len(self._log))
-        for row in range(int(self._rows[-1]) + 1):
-            pi = self._target.propose(row)
-            outside[row] = 1.0 - pi[self._playable(row)].sum()
+        data, keys = self._data, self.log.origin.keys
+        own, wanted = data.own_outcomes(), np.zeros(len(self.log), np.bool_)
+        wanted[self.rows] = True
+        accepted, outside = list[int](), np.zeros(len(self.log))
+        for row in range(int(self.rows[-1]) + 1):
+            pi = self.target.propose(row)
+            playable = _playable(data, np.array([row]), self._arms)[0]
+            outside[row] = 1.0 - pi[playable].sum()
             # a stream of its own: the logged arm has used another one
             uniform = Stream(keys, row + 1, "evaluation/replay").uniform(1)[0, 0]
             drawn = int(np.searchsorted(np.cumsum(pi), uniform, side="right"))
             if min(drawn, self._arms - 1) == data.arm[row]:
-                self._target.play(row)
+                self.target.play(row)
                 if wanted[row]:
                     accepted.append(row)
         if (outside > 1e-9).any():
             raise InputError(
                 f"the log covers {100.0 * (1.0 - outside.mean()):.6g} % of the probability of the "
-                f"policy '{self._target.text}': {np.count_nonzero(outside > 1e-9)} decisions could "
+                f"policy '{self.target.text}': {np.count_nonzero(outside > 1e-9)} decisions could "
                 "not play one of its arms; evaluate a policy on the eligible arms"
             )
         rows = np.array(accepted, np.int64)
         answered = rows[own[rows] >= 0] if len(rows) else rows
         if not len(answered):
             raise InputError(
-                f"the policy drew the logged arm, with an answer, in none of {len(self._rows)} "
+                f"the policy drew the logged arm, with an answer, in none of {len(self.rows)} "
                 "decisions: use a longer log"
             )
         reward = data.outcomes.reward[own[answered]]
@@ -883,19 +833,13 @@ class _Study:
         value = float((weight * reward).sum() / weight.sum())
         psi = weight * (reward - value)
         error = math.sqrt(float((psi**2).sum())) / float(weight.sum()) if len(psi) > 1 else math.inf
-        bounds, support = _Bounds(len(self._rows), False), self._support
-        if support and self._guarantees:
+        bounds, support = _Bounds(len(self.rows), False), self.support
+        if support and self.guarantees:
             bounds.add_rewards((reward - support.low) / (support.high - support.low))
         return self._result(value, error, bounds, effective_size(weight), psi, reward)
 
-    def _playable(self, row: int) -> Ints:
-        lists = self._data.eligible
-        if lists.known[row]:
-            return lists.arm[lists.start[row] : lists.start[row + 1]]
-        return np.arange(self._data.arms[row])
-
     def _check_uniform(self) -> None:
-        data, rows = self._data, self._rows
+        data, rows = self._data, self.rows
         allowed = np.where(
             data.eligible.known[rows], np.diff(data.eligible.start)[rows], data.arms[rows]
         )
@@ -932,11 +876,11 @@ class _Study:
                 "outcome in the log: their values are guessed from the other arms"
             )
         warnings = list(doubts)
-        decisions = len(self._rows) + self._open
-        many_open = self._open > OPEN_SHARE * decisions
-        if self._open:
+        decisions = len(self.rows) + self.open
+        many_open = self.open > OPEN_SHARE * decisions
+        if self.open:
             warnings.append(
-                f"{self._open} of {decisions} decisions ({self._open / decisions:.1%}) are open "
+                f"{self.open} of {decisions} decisions ({self.open / decisions:.1%}) are open "
                 "and were left out; whether a decision is closed may depend on its outcome: close "
                 "them, or evaluate decisions before a date"
             )
@@ -946,16 +890,16 @@ class _Study:
                 "answer does not depend on its value, which the log cannot show"
             )
         return Evaluation(
-            self._target.text,
-            self._estimator,
+            self.target.text,
+            self.estimator,
             value,
             error,
-            normal_interval(value, error, self._level),
+            normal_interval(value, error, self.level),
             guaranteed,
-            self._level,
+            self.level,
             "asymptotic, not reliable" if doubts or many_open else "asymptotic",
             len(psi),
-            self._open,
+            self.open,
             effective,
             1.0,
             self._missing,
@@ -965,10 +909,10 @@ class _Study:
         )
 
     def _guaranteed(self, bounds: _Bounds) -> tuple[float, float] | None:
-        support = self._support
-        if support is None or not self._guarantees:
+        support = self.support
+        if support is None or not self.guarantees:
             return None
-        low, high = bounds.interval(1.0 - self._level)
+        low, high = bounds.interval(1.0 - self.level)
         if low > high:
             self._doubts.append(
                 "the lower end of the guaranteed interval is above its upper end: the "

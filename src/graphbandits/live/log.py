@@ -10,7 +10,7 @@ import io
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +24,8 @@ from graphbandits._files import json_text, replace_file, write_text
 from graphbandits._types import Floats
 from graphbandits.errors import GraphBanditsError, InputError, InputWarning
 from graphbandits.graphs import Feedback, GraphLike
-from graphbandits.live.journal import Entry
 from graphbandits.live.log_table import KEY, LogArrays, Origin, arm_type, log_schema
-from graphbandits.live.read_log import columns_of, journal_rows, log_from_columns, read_table
-from graphbandits.live.state import AgentState
+from graphbandits.live.read_log import columns_of, log_from_columns, read_table
 from graphbandits.posteriors import Arm
 from graphbandits.simulation.loop import draw_graph
 from graphbandits.simulation.tables import to_pandas, to_polars
@@ -297,12 +295,6 @@ class DecisionLog:
         if arms is None and graph is None and KEY in metadata:
             return cls._restored(data, name)
         return cls(*log_from_columns(columns_of(data), arms, graph))
-
-    @classmethod
-    def _of_journal(
-        cls, start: AgentState, entries: Iterable[Entry], get: Callable[[str], bytes]
-    ) -> DecisionLog:
-        return cls(*journal_rows(start, entries, get))
 
     @cached_property
     def arrays(self) -> LogArrays:

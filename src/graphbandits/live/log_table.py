@@ -31,6 +31,8 @@ KEY = b"graphbandits"
 #: Kinds of journal entries between decisions that a policy which follows the log must know.
 CHANGES = ("learn", "add_arm", "set_graph", "retire", "reset")
 TIME = pa.timestamp("us", "UTC")
+#: Columns with a list of arms in each row.
+LISTS = ("pi", "reveals", "eligible")
 
 
 def log_schema(arm: pa.DataType) -> pa.Schema:
@@ -92,6 +94,12 @@ class Origin:
         meta["retired"] = {int(arm): int(made) for arm, made in meta["retired"]}
         return cls(**meta)
 
+    def put(self, data: bytes) -> str:
+        """Keep an object, and return its key."""
+        key = hashlib.sha256(data).hexdigest()
+        self.objects[key] = base64.b64encode(data).decode()
+        return key
+
     def get(self, key: str) -> bytes:
         data = base64.b64decode(self.objects[key])
         if hashlib.sha256(data).hexdigest() != key:
@@ -107,83 +115,38 @@ class Origin:
         return [None if key is None else unpack_graph(self.get(key))[0] for key in self.graphs]
 
 
-def log_table(
-    arms: Sequence[Arm],
-    plain: Mapping[str, Sequence[Any]],
-    lists: Mapping[str, Sequence[tuple[Ints, Floats] | None]],
-    outcomes: Sequence[tuple[int, int, float, float, float, bool, bool, int]],
-    closed: Mapping[int, tuple[float, str, int]],
-) -> pa.Table:
-    """Return the table of a log, from numbers of arms."""
+def log_table(arms: Sequence[Arm], columns: Mapping[str, list[Any]]) -> pa.Table:
+    """Return the table of a log from its columns, with times in microseconds.
+
+    An item of a column of :data:`LISTS` is None, or the numbers of the arms and their values.
+    """
     schema = log_schema(arm_type(arms))
     names = pa.array(list(arms), arm_type(arms))
-    rows = len(plain["arm"])
+    arrays = [
+        _arm_lists(columns[field.name], field.name, names)
+        if field.name in LISTS
+        else pa.array(columns[field.name], field.type)
+        for field in schema
+    ]
+    return pa.table(arrays, schema=schema)
 
-    def named(index: Any) -> pa.Array:
-        return names.take(pa.array(np.asarray(index, np.int64)))
 
-    def listed(counts: Ints, values: pa.Array, missing: NDArray[np.bool_]) -> pa.Array:
-        total = int(counts.sum())
-        if total >= 2**31:
-            raise InputError(f"the log has {total:,} entries in one column, more than 2**31 - 1")
-        start = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-        return pa.ListArray.from_arrays(start, values, mask=pa.array(missing))
-
-    columns: dict[str, pa.Array] = {
-        name: pa.array(values, schema.field(name).type)
-        for name, values in plain.items()
-        if name not in ("arm", "time")
-    }
-    columns["arm"], columns["time"] = named(plain["arm"]), _times(plain["time"])
-    for name, parts in lists.items():
-        given = [part for part in parts if part is not None]
-        arm = named(np.concatenate([part[0] for part in given] or [np.empty(0, np.int64)]))
-        value = np.concatenate([part[1] for part in given] or [np.empty(0)])
-        inner = arm
-        if name != "eligible":
-            inner = pa.StructArray.from_arrays([arm, pa.array(value)], ["arm", "probability"])
-        counts = np.array([0 if part is None else len(part[0]) for part in parts], np.int64)
-        columns[name] = listed(counts, inner, np.array([part is None for part in parts], np.bool_))
-    row, *fields = zip(*outcomes, strict=True) if outcomes else [()] * 8
-    at = np.array(row, np.int64)
-    order = np.argsort(at, kind="stable")
-    arm, reward, weight, time, late, extra, entry = fields
-    inner = pa.StructArray.from_arrays(
-        [
-            named(arm),
-            pa.array(reward, pa.float64()),
-            pa.array(weight, pa.float64()),
-            _times(time),
-            pa.array(late, pa.bool_()),
-            pa.array(extra, pa.bool_()),
-            pa.array(entry, pa.int64()),
-        ],
-        fields=list(schema.field("outcomes").type.value_type),
+def _arm_lists(cells: list[tuple[Ints, Floats] | None], column: str, names: pa.Array) -> pa.Array:
+    given = [cell for cell in cells if cell is not None]
+    items = names.take(
+        pa.array(np.concatenate([arm for arm, _ in given] or [np.empty(0, np.int64)]))
     )
-    counts = np.bincount(at, minlength=rows)
-    columns["outcomes"] = listed(counts, inner.take(pa.array(order)), np.zeros(rows, np.bool_))
-    ends = [closed.get(i) for i in range(rows)]
-    columns["closed"] = pa.array(
-        [
-            None
-            if end is None
-            else {"time": _microseconds(end[0]), "reason": end[1], "entry": end[2]}
-            for end in ends
-        ],
-        schema.field("closed").type,
-    )
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    if column != "eligible":
+        value = pa.array(np.concatenate([value for _, value in given] or [np.empty(0)]))
+        items = pa.StructArray.from_arrays([items, value], ["arm", "probability"])
+    counts = [0 if cell is None else len(cell[0]) for cell in cells]
+    start = pa.array(np.cumsum([0, *counts]), pa.int32())
+    missing = pa.array([cell is None for cell in cells], pa.bool_())
+    return pa.ListArray.from_arrays(start, items, mask=missing)
 
 
-def _microseconds(time: float) -> int | None:
-    return None if math.isnan(time) else round(time * 1e6)
-
-
-def _times(seconds: Sequence[float | None]) -> pa.Array:
-    given = np.array(seconds, np.float64)  # None becomes NaN
-    missing = np.isnan(given)
-    micro = np.rint(np.where(missing, 0.0, given) * 1e6).astype(np.int64)
-    return pa.array(micro, pa.int64(), mask=missing).cast(TIME)
+def microseconds(time: float | None) -> int | None:
+    return None if time is None or math.isnan(time) else round(time * 1e6)
 
 
 def arm_type(arms: Sequence[Arm]) -> pa.DataType:
@@ -243,7 +206,7 @@ class LogArrays:
     @classmethod
     def of(cls, table: pa.Table, origin: Origin) -> LogArrays:
         names = pa.array(list(origin.arms), arm_type(origin.arms))
-        columns = {name: _one_chunk(table[name]) for name in table.column_names}
+        columns = {name: table[name].combine_chunks() for name in table.column_names}
 
         def numbers(values: pa.Array, what: str) -> Ints:
             index = pc.index_in(values, value_set=names)
@@ -260,7 +223,7 @@ class LogArrays:
             column = columns[name]
             parts = column.flatten()
             arm, value = parts.flatten() if valued else (parts, None)
-            chances = np.ones(len(arm)) if value is None else _floats(value)
+            chances = np.ones(len(arm)) if value is None else _filled(value, math.nan)
             return ArmLists(_starts(column), numbers(arm, name), chances, _known(column))
 
         column = columns["outcomes"]
@@ -270,27 +233,27 @@ class LogArrays:
             start,
             np.repeat(np.arange(len(column)), np.diff(start)),
             numbers(arm, "outcomes"),
-            _floats(reward),
-            _floats(weight),
-            _flags(late),
-            _flags(extra),
-            _integers(entry),
+            _filled(reward, math.nan),
+            _filled(weight, math.nan),
+            _filled(late, False),
+            _filled(extra, False),
+            _filled(entry, 0),
         )
         made = cls(
-            _integers(columns["number"]),
-            _integers(columns["time"].cast(pa.int64())) / 1e6,
+            _filled(columns["number"], 0),
+            _filled(columns["time"].cast(pa.int64()), 0) / 1e6,
             numbers(columns["arm"], "arm"),
-            _floats(columns["probability"]),
+            _filled(columns["probability"], math.nan),
             lists("pi"),
             lists("reveals"),
             lists("eligible", valued=False),
             outcomes,
             _known(columns["closed"]),
-            _integers(columns["closed"].flatten()[2]),
-            _integers(columns["arms"]),
-            _integers(columns["graph"], -1),
-            _integers(columns["round"]),
-            _integers(columns["entry"]),
+            _filled(columns["closed"].flatten()[2], 0),
+            _filled(columns["arms"], 0),
+            _filled(columns["graph"], -1),
+            _filled(columns["round"], 0),
+            _filled(columns["entry"], 0),
         )
         made._check(len(origin.arms), len(origin.graphs))
         return made
@@ -328,7 +291,7 @@ class LogArrays:
 
     def check_propensities(self, rows: Ints) -> None:
         """Raise InputError if probabilities of decisions are missing or are no distribution."""
-        p = self.probability[rows]
+        p, pi = self.probability[rows], self.pi
         missing = np.isnan(p)
         if missing.any():
             raise InputError(
@@ -336,36 +299,23 @@ class LogArrays:
                 "draws the arm itself has none: log with a policy with exact probabilities, such "
                 "as ts-n instead of ts-n-sampled"
             )
-        wrong = ~((p > 0.0) & (p <= 1.0 + 1e-9))
-        if wrong.any():
-            row = rows[wrong.argmax()]
-            raise InputError(
-                f"the arm of decision {self.number[row]} was played with probability "
-                f"{self.probability[row]:g}: it must be above 0 and at most 1"
-            )
-        place = self.pi
-        if ((place.value < 0.0) | ~np.isfinite(place.value)).any():
-            raise InputError("the column 'pi' has an entry that is negative or not finite")
-        total = np.bincount(
-            np.repeat(np.arange(len(self.arm)), np.diff(place.start)), place.value, len(self.arm)
-        )
-        off = np.where(place.known, np.abs(total - 1.0), 0.0)[rows]
-        if (off > 1e-6).any():
-            row = rows[off.argmax()]
-            raise InputError(
-                f"the probabilities pi of decision {self.number[row]} sum to {total[row]:g}, not 1"
-            )
-        where, at = spread(place.start, rows)
-        own = place.arm[at] == self.arm[rows][where]
-        listed = np.zeros(len(rows))
-        listed[where[own]] = place.value[at[own]]
-        off = np.where(place.known[rows], np.abs(listed - p), 0.0)
-        if (off > 1e-6).any():
-            row = rows[off.argmax()]
-            raise InputError(
-                f"decision {self.number[row]} has the probability {self.probability[row]:g}, but "
-                f"its pi gives the arm {listed[off.argmax()]:g}: they must agree"
-            )
+        where, place = spread(pi.start, rows)
+        value = np.where(pi.value[place] >= 0.0, pi.value[place], np.inf)
+        total = np.bincount(where, value, len(rows))
+        own = pi.arm[place] == self.arm[rows][where]
+        listed = np.bincount(where[own], value[own], len(rows))
+        known = pi.known[rows]
+        for wrong, found, text in (
+            (~((p > 0.0) & (p <= 1.0 + 1e-9)), p, "of its arm must be above 0 and at most 1"),
+            (known & ~(np.abs(total - 1.0) <= 1e-6), total, "pi must not be negative and sum to 1"),
+            (known & ~(np.abs(listed - p) <= 1e-6), listed, "of its arm must be the same in pi"),
+        ):
+            if wrong.any():
+                i = wrong.argmax()
+                raise InputError(
+                    f"decision {self.number[rows[i]]} of the log: probabilities {text}, but "
+                    f"{found[i]:g} was given"
+                )
 
 
 def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -374,15 +324,6 @@ def spread(start: Ints, rows: Ints) -> tuple[Ints, Ints]:
     where = np.repeat(np.arange(len(rows)), count)
     first = np.repeat(start[rows] - np.cumsum(count) + count, count)
     return where, first + np.arange(len(where))
-
-
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):  # of an empty table, or more than 2 GB
-        combined = (
-            pa.concat_arrays(combined.chunks) if combined.num_chunks else pa.array([], column.type)
-        )
-    return combined
 
 
 def _starts(column: pa.Array) -> Ints:
@@ -395,16 +336,6 @@ def _known(column: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
-def _floats(values: pa.Array) -> Floats:
-    found: Floats = pc.fill_null(values, math.nan).to_numpy().astype(np.float64)
-    return found
-
-
-def _integers(values: pa.Array, missing: int = 0) -> Ints:
-    found: Ints = pc.fill_null(values, missing).to_numpy().astype(np.int64)
-    return found
-
-
-def _flags(values: pa.Array) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+def _filled(values: pa.Array, missing: float) -> NDArray[Any]:
+    found: NDArray[Any] = np.array(pc.fill_null(values, missing))
     return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import csv
-import hashlib
 import io
 import json
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import chain
@@ -28,9 +28,9 @@ from graphbandits.errors import InputError, short_repr
 from graphbandits.graphs import GraphLike, Process
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.live.journal import Entry
-from graphbandits.live.log_table import CHANGES, Origin, log_table
+from graphbandits.live.log_table import CHANGES, Origin, log_schema, log_table, microseconds
 from graphbandits.live.setup import Setup, pack_graph, unpack_graph, unpack_sparse
-from graphbandits.live.state import AgentState, checked_outcomes, without_retired
+from graphbandits.live.state import AgentState, checked_outcomes, outcomes_of, without_retired
 from graphbandits.live.values import timestamp
 from graphbandits.posteriors import Arm
 from graphbandits.posteriors.base import check_evidence
@@ -38,8 +38,6 @@ from graphbandits.registry import text_of
 from graphbandits.simulation.loop import draw_graph
 
 T = TypeVar("T")
-#: Time, reason and entry of the close of a decision.
-_End = tuple[float | None, str, int | None]
 #: Columns of which a log needs one, and what to do.
 NEEDED = {
     ("arm",): "give the played arm of each decision",
@@ -48,7 +46,7 @@ NEEDED = {
     ("reward", "outcomes"): "give the reward of the played arm, or the outcomes of all seen arms",
 }
 #: Columns with lists of arms, and the value that each item needs.
-LISTS = {"pi": "probability", "reveals": "probability", "eligible": "", "outcomes": "reward"}
+ITEMS = {"pi": "probability", "reveals": "probability", "eligible": "", "outcomes": "reward"}
 
 
 def read_table(path: Path, what: str = "log") -> Any:
@@ -124,7 +122,7 @@ def log_from_columns(
         return found
 
     names = read("arm", _name)
-    lists = {column: read(column, partial(_items, key=key)) for column, key in LISTS.items()}
+    lists = {column: read(column, partial(_items, key=key)) for column, key in ITEMS.items()}
     outcomes = [items or [] for items in lists.pop("outcomes")]
     for name, items, reward in zip(names, outcomes, read("reward", _number), strict=True):
         if reward is not None:
@@ -164,7 +162,7 @@ def log_from_columns(
         index: Ints = np.flatnonzero(row)
         return index, row[index]
 
-    def seen(cell: tuple[list[dict[str, Any]], Ints]) -> list[tuple[Any, ...]]:
+    def seen(cell: tuple[list[dict[str, Any]], Ints]) -> list[dict[str, Any]]:
         found = []
         for i, one in numbered(cell[0]).items():
             reward, weight = _number(one["reward"]), _number(one.get("weight"))
@@ -174,9 +172,10 @@ def log_from_columns(
                     f"the reward of {setup.arms[i]!r} must be a finite number, and its weight "
                     "above 0"
                 )
-            flags = bool(one.get("late")), bool(one.get("extra")) or i not in cell[1]
-            when, entry = _seconds(one.get("time")), _whole(one.get("entry"))
-            found.append((i, reward, weight, when, *flags, entry))
+            outcome: dict[str, Any] = {"arm": setup.arms[i], "reward": reward, "weight": weight}
+            outcome |= {"time": _seconds(one.get("time")), "entry": _whole(one.get("entry"))}
+            extra = bool(one.get("extra")) or i not in cell[1]
+            found.append(outcome | {"late": bool(one.get("late")), "extra": extra})
         return found
 
     arm = read("arm", number, names)
@@ -187,33 +186,31 @@ def log_from_columns(
     else:
         found["reveals"] = [reach(i) for i in arm]
     revealed = [one[0] for one in found["reveals"] if one]
-    chance = [
-        float(pi[1][pi[0] == i].sum()) if p is None and pi else p
-        for i, p, pi in zip(arm, read("probability", _number), found["pi"], strict=True)
-    ]
     order = range(1, count + 1)
-    plain: dict[str, Any] = {
+    table: dict[str, list[Any]] = {
+        **found,
         "id": [one or str(i) for i, one in zip(order, read("id", _text), strict=True)],
         "number": [one or i for i, one in zip(order, read("number", _whole), strict=True)],
         "time": read("time", _seconds),
-        "arm": arm,
-        "probability": chance,
+        "arm": [setup.arms[i] for i in arm],
+        "probability": [
+            float(pi[1][pi[0] == i].sum()) if p is None and pi else p
+            for i, p, pi in zip(arm, read("probability", _number), found["pi"], strict=True)
+        ],
+        "outcomes": read("outcomes", seen, zip(outcomes, revealed, strict=True)),
         "policy": read("policy", _text),
+        "closed": read("closed", _end, None if "closed" in columns else [True] * count),
         "context": read("context", _context),
         "arms": [len(setup.arms)] * count,
         "graph": [None if graph is None else 0] * count,
         "round": [one or i for i, one in zip(order, read("round", _whole), strict=True)],
         "entry": read("entry", _whole),
     }
-    ends = read("closed", _end, None if "closed" in columns else [True] * count)
-    rows = read("outcomes", seen, zip(outcomes, revealed, strict=True))
+    _complete_times(table)
     origin = Origin(setup.arms, len(setup.arms), [])
     if graph is not None:
-        data = pack_graph(setup.process, None)
-        key = hashlib.sha256(data).hexdigest()
-        objects = {key: base64.b64encode(data).decode()}
-        origin = Origin(setup.arms, len(setup.arms), [key], objects=objects)
-    return log_table(setup.arms, plain, found, *_in_order(plain, rows, ends)), origin
+        origin.graphs.append(origin.put(pack_graph(setup.process, None)))
+    return log_table(setup.arms, table), origin
 
 
 def _check_columns(columns: dict[str, list[Any]]) -> None:
@@ -227,33 +224,32 @@ def _check_columns(columns: dict[str, list[Any]]) -> None:
             )
 
 
-def _in_order(
-    plain: dict[str, Any], rows: list[list[tuple[Any, ...]]], ends: list[_End | None]
-) -> tuple[list[Any], dict[int, tuple[float, str, int]]]:
-    """Return outcomes and closes; events without a number get one from their times."""
-    times = np.array(plain["time"], np.float64)  # None becomes NaN
+def _complete_times(columns: dict[str, list[Any]]) -> None:
+    """Give outcomes and closes the times and entries that they lack; convert all times."""
+    times = np.array(columns["time"], np.float64)  # None becomes NaN
     if np.isnan(times).any() and not np.isnan(times).all():
         raise InputError("some decisions have no time: give all times, or none")
     if (np.diff(times) < 0.0).any():
         raise InputError("the times of the decisions decrease: sort the rows by time")
+    entries, outcomes = columns["entry"], columns["outcomes"]
     # with entries of some events only, their order would be unknown
-    given = all(plain["entry"]) and all(one[-1] for row in rows for one in row)
+    given = all(entries) and all(one["entry"] for row in outcomes for one in row)
     if not given:
-        plain["entry"] = [2 * i + 1 for i in range(len(rows))]
-    outcomes, closed = [], {}
-    for i, (row, end) in enumerate(zip(rows, ends, strict=True)):
-        last = plain["entry"][i] if given else 2 * i + 2
-        for *values, when, late, extra, entry in row:
+        entries[:] = range(1, 2 * len(entries), 2)
+    for i, (row, end) in enumerate(zip(outcomes, columns["closed"], strict=True)):
+        last = entries[i] if given else 2 * i + 2
+        for one in row:
             if not given:
                 # after its decision, and after all decisions before its time
+                when = one["time"]
                 made = 0 if when is None else int(np.searchsorted(times, when, side="left"))
-                entry = 2 * max(i + 1, made)
-            last = max(last, entry)
-            outcomes.append((i, *values, times[i] if when is None else when, late, extra, entry))
+                one["entry"] = 2 * max(i + 1, made)
+            last = max(last, one["entry"])
         if end is not None:
-            when, reason, entry = end
-            closed[i] = times[i] if when is None else when, reason, (given and entry) or last
-    return outcomes, closed
+            end["entry"] = (given and end["entry"]) or last
+        for one in row if end is None else (*row, end):
+            one["time"] = microseconds(times[i] if one["time"] is None else one["time"])
+    columns["time"] = [microseconds(time) for time in columns["time"]]
 
 
 def _sorted_names(found: set[Any]) -> list[Arm]:
@@ -339,12 +335,16 @@ def _seconds(cell: Any) -> float | None:
     return None if value is None else timestamp(value, "a time")
 
 
-def _end(cell: Any) -> _End | None:
-    """Return time, reason and entry of the close of a decision; None if it is open."""
+def _end(cell: Any) -> dict[str, Any] | None:
+    """Return the close of a decision; None if it is open."""
     value = _parsed(cell)
     given = value if isinstance(value, Mapping) else {}
-    end = _seconds(given.get("time")), _text(given.get("reason")) or "observed"
-    return (*end, _whole(given.get("entry"))) if value else None
+    end = {
+        "time": _seconds(given.get("time")),
+        "reason": _text(given.get("reason")) or "observed",
+        "entry": _whole(given.get("entry")),
+    }
+    return end if value else None
 
 
 def _text(cell: Any) -> str | None:
@@ -371,46 +371,37 @@ class _Rows:
     """Rows of a log, from the entries of a journal."""
 
     def __init__(self, start: AgentState, get: Callable[[str], bytes]) -> None:
-        setup = start.setup
-        self._get, self._keys = get, setup.keys
-        self._arms, self._first_arms = list(setup.arms), len(setup.arms)
-        self._policy, self._horizon = text_of(setup.policy), setup.horizon
-        self._paused, self._retired = set(start.paused), dict(start.retired)
-        self._decisions = start.decisions
-        self._objects: dict[str, str] = {}
-        self._graphs: list[str | None] = []
+        setup, self._get = start.setup, get
+        self._arms, self._policy = list(setup.arms), text_of(setup.policy)
+        self._paused, self._decisions = set(start.paused), start.decisions
+        self._origin = Origin(
+            setup.arms,
+            len(setup.arms),
+            [],
+            horizon=setup.horizon,
+            seed=setup.keys.seed,
+            trial=setup.keys.first_trial,
+            retired=dict(start.retired),
+        )
         self._processes: list[Process] = []
         self._graph_index: dict[str, int] = {}
         data = None
         with suppress(InputError):  # a graph of a plug-in without a text form
             data = pack_graph(setup.process, setup.graph_text)
         self._graph = self._add_graph(setup.process, data)
-        self._prior: str | None = None
         with suppress(InputError):  # a prior that is not registered
-            self._prior = self._put(setup._packed_prior())
-        self._changes: list[list[Any]] = []
+            self._origin = replace(self._origin, prior=self._origin.put(setup._packed_prior()))
         self._reach: dict[tuple[int, int], tuple[Ints, Floats]] = {}
         self._masks: dict[tuple[str, int], NDArray[np.bool_]] = {}
         self._batch: tuple[int, set[int]] = 0, set()
         self._row_of: dict[int, int] = {}
-        self._plain: dict[str, list[Any]] = {
-            name: []
-            for name in (
-                *("id", "number", "time", "arm", "probability", "policy", "context", "arms"),
-                *("graph", "round", "entry"),
-            )
-        }
-        self._pi: list[tuple[Ints, Floats] | None] = []
-        self._reveals: list[tuple[Ints, Floats] | None] = []
-        self._eligible: list[tuple[Ints, Floats] | None] = []
-        self._outcomes: list[tuple[int, int, float, float, float, bool, bool, int]] = []
-        self._closed: dict[int, tuple[float, str, int]] = {}
+        self._columns: dict[str, list[Any]] = {name: [] for name in log_schema(pa.string()).names}
 
     def add(self, entry: Entry) -> None:
         body = entry.body
         if entry.kind in CHANGES:
             data = None if entry.data is None else base64.b64encode(entry.data).decode()
-            self._changes.append([entry.number, entry.time, entry.kind, body, data])
+            self._origin.changes.append([entry.number, entry.time, entry.kind, body, data])
         match entry.kind:
             case "decide":
                 self._add_decision(entry)
@@ -418,9 +409,9 @@ class _Rows:
                 self._add_outcomes(entry)
             case "add_arm":
                 self._arms.append(body["name"])
-                self._set_graph(body["graph"])
+                self._graph = self._stored_graph(body["graph"])
             case "set_graph":
-                self._set_graph(body["graph"])
+                self._graph = self._stored_graph(body["graph"])
             case "set_policy":
                 self._policy = body["policy"]
             case "pause":
@@ -429,54 +420,54 @@ class _Rows:
                 self._paused.difference_update(body["arms"])
             case "retire":
                 for arm in body["arms"]:
-                    self._retired.setdefault(arm, self._decisions)
+                    self._origin.retired.setdefault(arm, self._decisions)
                 self._reach.clear()
 
-    def _put(self, data: bytes) -> str:
-        key = hashlib.sha256(data).hexdigest()
-        self._objects[key] = base64.b64encode(data).decode()
-        return key
-
     def _add_graph(self, process: Process, data: bytes | None) -> int:
-        self._graphs.append(None if data is None else self._put(data))
+        self._origin.graphs.append(None if data is None else self._origin.put(data))
         self._processes.append(process)
-        return len(self._graphs) - 1
+        return len(self._processes) - 1
 
     def _stored_graph(self, key: str) -> int:
         if key not in self._graph_index:
             data = self._get(key)
-            process = unpack_graph(data)[0]
-            self._graph_index[key] = self._add_graph(process, data)
+            self._graph_index[key] = self._add_graph(unpack_graph(data)[0], data)
         return self._graph_index[key]
-
-    def _set_graph(self, key: str) -> None:
-        self._graph = self._stored_graph(key)
 
     def _add_decision(self, entry: Entry) -> None:
         body, number = entry.body, entry.decision or 0
-        self._row_of[number] = len(self._pi)
+        self._row_of[number] = len(self._row_of)
         self._decisions = number
         graph = self._stored_graph(body["graph"]) if "graph" in body else self._graph
         round_, arm = body.get("round", number), body["arm"]
-        context = json.dumps(body["context"]) if "context" in body else None
-        stored = None if self._graphs[graph] is None else graph
-        values = (
-            *(body["id"], number, entry.time, arm, body["p"], self._policy, context),
-            *(len(self._arms), stored, round_, entry.number),
-        )
-        for column, value in zip(self._plain.values(), values, strict=True):
-            column.append(value)
-        self._pi.append(None if entry.data is None else unpack_sparse(entry.data))
-        self._reveals.append(self._reached(graph, arm, number, round_))
-        self._eligible.append(self._eligible_arms(body, round_, arm))
+        row = {
+            "id": body["id"],
+            "number": number,
+            "time": microseconds(entry.time),
+            "arm": self._arms[arm],
+            "probability": body["p"],
+            "pi": None if entry.data is None else unpack_sparse(entry.data),
+            "reveals": self._reached(graph, arm, number, round_),
+            "eligible": self._eligible_arms(body, round_, arm),
+            "outcomes": [],
+            "policy": self._policy,
+            "closed": None,
+            "context": json.dumps(body["context"]) if "context" in body else None,
+            "arms": len(self._arms),
+            "graph": None if self._origin.graphs[graph] is None else graph,
+            "round": round_,
+            "entry": entry.number,
+        }
+        for name, cell in row.items():
+            self._columns[name].append(cell)
 
     def _reached(self, graph: int, arm: int, number: int, round_: int) -> tuple[Ints, Floats]:
         known = self._reach.get((graph, arm))
         if known is not None:
             return known
         process = self._processes[graph]
-        row = draw_graph(process, round_, self._keys).reach(np.array([arm]))[0]
-        row = without_retired(row, self._retired, number)
+        row = draw_graph(process, round_, self._origin.keys).reach(np.array([arm]))[0]
+        row = without_retired(row, self._origin.retired, number)
         index: Ints = np.flatnonzero(row)
         found = index, row[index]
         if fixed_feedback(process) is not None:
@@ -496,7 +487,7 @@ class _Rows:
             mask = self._masks[key]
         else:
             mask = np.ones(count, np.bool_)
-            mask[list(self._paused | self._retired.keys())] = False
+            mask[list(self._paused | self._origin.retired.keys())] = False
         if body.get("distinct"):
             if self._batch[0] != round_:
                 self._batch = round_, set()
@@ -512,32 +503,18 @@ class _Rows:
         body, row = entry.body, self._row_of.get(entry.decision or 0)
         if row is None:  # the record of its decision was removed
             return
+        event = {"time": microseconds(entry.time), "entry": entry.number}
         late, extra = bool(body.get("late")), body.get("extra", ())
-        weights = body.get("weights") or [1.0] * len(body.get("arms", ()))
-        for arm, reward, weight in zip(
-            body.get("arms", ()), body.get("rewards", ()), weights, strict=True
-        ):
-            outcome = row, arm, reward, weight, entry.time, late, arm in extra, entry.number
-            self._outcomes.append(outcome)
+        for arm, (reward, weight) in outcomes_of(body).items():
+            outcome = {"arm": self._arms[arm], "reward": reward, "weight": weight}
+            outcome |= {"late": late, "extra": arm in extra}
+            self._columns["outcomes"][row].append(outcome | event)
         if body.get("closes"):
-            self._closed[row] = entry.time, body.get("reason", "observed"), entry.number
+            self._columns["closed"][row] = event | {"reason": body.get("reason", "observed")}
 
     def table(self) -> tuple[pa.Table, Origin]:
-        origin = Origin(
-            tuple(self._arms),
-            self._first_arms,
-            self._graphs,
-            self._prior,
-            self._horizon,
-            self._keys.seed,
-            self._keys.first_trial,
-            self._retired,
-            self._changes,
-            self._objects,
-        )
-        lists = {"pi": self._pi, "reveals": self._reveals, "eligible": self._eligible}
-        table = log_table(origin.arms, self._plain, lists, self._outcomes, self._closed)
-        return table, origin
+        origin = replace(self._origin, arms=tuple(self._arms))
+        return log_table(origin.arms, self._columns), origin
 
 
 #: Maximum of outcomes of one row for a posterior that takes single rewards.
@@ -587,16 +564,13 @@ def _from_columns(
     values = list[tuple[float, float]]()
     counts = columns.get("count", [1] * len(columns["arm"]))
     name = "total" if "total" in columns else "reward"
-    numbers: dict[object, int] = {}
     for row, (arm, reward, count) in enumerate(
         zip(columns["arm"], columns[name], counts, strict=True), 1
     ):
         if skip and not setup.has(arm):
             continue
         try:
-            if not isinstance(arm, Hashable) or arm not in numbers:
-                numbers[arm] = setup.number_of(arm)
-            index.append(numbers[arm])
+            index.append(setup.number_of(arm))
             if name == "total":
                 values.append(check_evidence(setup.posterior, (reward, count)))
             else:

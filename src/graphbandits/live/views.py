@@ -101,12 +101,8 @@ def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:
             context = {"context": deepcopy(body["context"])} if "context" in body else {}
             return {"arm": arms[body["arm"]], "probability": body["p"]} | context
         case "observe" | "close":
-            outcomes = {
-                str(arms[arm]): reward if weight == 1.0 else [reward * weight, weight]
-                for arm, (reward, weight) in outcomes_of(body).items()
-            }
             more = {key: body[key] for key in ("closes", "late", "reason") if key in body}
-            return {"outcomes": outcomes} | more
+            return {"outcomes": _outcomes(body, arms)} | more
         case "pause" | "resume" | "retire":
             return {"arms": [arms[arm] for arm in body["arms"]]}
         case "add_arm":
@@ -116,6 +112,13 @@ def _details(entry: Entry, arms: tuple[Arm, ...]) -> dict[str, Any]:
         case "learn":
             return dict(body)
     return {}
+
+
+def _outcomes(body: dict[str, Any], arms: tuple[Arm, ...]) -> dict[str, Any]:
+    return {
+        str(arms[arm]): reward if weight == 1.0 else [reward * weight, weight]
+        for arm, (reward, weight) in outcomes_of(body).items()
+    }
 
 
 #: Number of different arms that were played last and are marked.
@@ -135,22 +138,15 @@ def arm_table(
 def arm_rows(
     state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None, chosen: Ints
 ) -> list[dict[str, Any]]:
-    setup = state.setup
-    count = len(setup.arms)
-    known: dict[str, Floats] = {}
-    if beliefs is not None:
-        active = [setup.index[arm] for arm in beliefs.arms]
-        for name in ("alpha", "delta", "h"):
-            known[name] = np.full(count, np.nan)
-            known[name][active] = getattr(beliefs, name)
+    arms = state.setup.arms
+    known = {name: _by_number(state, beliefs, name) for name in ("alpha", "delta", "h")}
     found = []
     for i in chosen.tolist():
         status = "retired" if i in state.retired else "paused" if i in state.paused else "active"
         numbers = {name: None if np.isnan(v[i]) else float(v[i]) for name, v in known.items()}
-        own = state_of_arm(state.policy_state, i, count)
+        own = state_of_arm(state.policy_state, i, len(arms))
         found.append(
-            {"arm": setup.arms[i], "number": i, "status": status}
-            | dict.fromkeys(("alpha", "delta", "h"))
+            {"arm": arms[i], "number": i, "status": status}
             | numbers
             | {"plays": int(counts.plays[i]), "outcomes": float(counts.outcomes[i]), "state": own}
         )
@@ -159,15 +155,16 @@ def arm_rows(
 
 def _by_relevance(state: AgentState, counts: ArmCounts, beliefs: BeliefsByArm | None) -> Ints:
     """Return all arms: those that are most likely the best first, then the most played ones."""
-    chance = _chances(state, beliefs)
+    chance = np.nan_to_num(_by_number(state, beliefs, "alpha"))
     return np.lexsort((-counts.outcomes, -counts.plays, -chance))
 
 
-def _chances(state: AgentState, beliefs: BeliefsByArm | None) -> Floats:
-    chance = np.zeros(len(state.setup.arms))
+def _by_number(state: AgentState, beliefs: BeliefsByArm | None, name: str) -> Floats:
+    """Return a statistic of all arms; NaN where it is not known."""
+    found = np.full(len(state.setup.arms), np.nan)
     if beliefs is not None:
-        chance[[state.setup.index[arm] for arm in beliefs.arms]] = beliefs.alpha
-    return chance
+        found[[state.setup.index[arm] for arm in beliefs.arms]] = getattr(beliefs, name)
+    return found
 
 
 def search_arms(
@@ -195,7 +192,7 @@ def part_of_graph(
     """Return arms and the edges between them as JSON values; see :meth:`Agent.neighbourhood`."""
     feedback = draw_graph(state.setup.process, state.decisions + 1, state.setup.keys)
     recent = counts.recent()
-    chance = _chances(state, beliefs)
+    chance = np.nan_to_num(_by_number(state, beliefs, "alpha"))
     chosen = relevant_arms(feedback, recent, chance, counts.outcomes, most, around)
     source, target, chances = edge_arrays(subgraph(feedback, chosen))
     if state.retired:  # they are neither played nor revealed
@@ -236,24 +233,22 @@ def decision_rows(
         if made is None and number in state.open:
             made = state.open[number].as_entry()
         if made is not None:
-            found.append(decision_row(state, made, rows, now))
+            found.append(_decision_row(state, made, rows, now))
     return found
 
 
-def decision_row(
+def _decision_row(
     state: AgentState, made: Entry, rows: Sequence[Entry], now: float
 ) -> dict[str, Any]:
-    """Return a decision with its status and its outcomes, as JSON values."""
     number, arms = made.decision or 0, state.setup.arms
     opened = state.open.get(number)
     reason = next((row.body["reason"] for row in rows if "reason" in row.body), None)
     expired = reason == "expired" if opened is None else opened.is_due(now)
-    outcomes = dict[str, Any]()
-    late = list[str]()
+    outcomes, late = dict[str, Any](), list[str]()
     for row in rows:
-        for arm, (reward, weight) in outcomes_of(row.body).items():
-            outcomes[str(arms[arm])] = reward if weight == 1.0 else [reward * weight, weight]
-            late += [str(arms[arm])] if row.body.get("late") else []
+        new = _outcomes(row.body, arms)
+        outcomes |= new
+        late += new if row.body.get("late") else []
     return {
         "id": made.body["id"],
         "number": number,
@@ -277,13 +272,9 @@ def draw_agent(
     count = len(setup.arms)
     counts = count_entries(journal.entries(), count)
     plays, outcomes, recent = counts.plays, counts.outcomes, counts.recent()
-    alpha = None
-    if beliefs is not None:
-        alpha = np.full(count, np.nan)
-        alpha[[setup.index[arm] for arm in beliefs.arms]] = beliefs.alpha
+    alpha = _by_number(state, beliefs, "alpha")
     feedback = draw_graph(setup.process, state.decisions + 1, setup.keys)
-    chance = np.zeros(count) if alpha is None else np.nan_to_num(alpha)
-    arms = relevant_arms(feedback, recent, chance, outcomes, most)
+    arms = relevant_arms(feedback, recent, np.nan_to_num(alpha), outcomes, most)
     place = {arm: i for i, arm in enumerate(arms.tolist())}
     left_out = count - len(arms)
     caption = [f"{left_out} of {count} arms are not drawn" if left_out else ""]
@@ -291,12 +282,12 @@ def draw_agent(
         caption.append("the graph changes; this is that of the next decision")
     if journal.first() > 1:
         caption.append("plays and outcomes: those in the journal, whose first entries were removed")
-    caption.append("" if alpha is not None else "the policy has no posterior: no colours")
+    caption.append("" if beliefs else "the policy has no posterior: no colours")
     return beliefs_figure(
         feedback,
         arms,
         [str(setup.arms[i]) for i in arms.tolist()],
-        alpha=None if alpha is None else alpha[arms],
+        alpha=None if beliefs is None else alpha[arms],
         plays=plays[arms],
         outcomes=outcomes[arms],
         last=[place[arm] for arm in recent[:LAST] if arm in place],
