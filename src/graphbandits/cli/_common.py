@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 if TYPE_CHECKING:
     from graphbandits.simulation.results import Results
-    from graphbandits.simulation.statistics import Difference
     from graphbandits.study.claims import Judgement, PublishedComparison
     from graphbandits.study.report import SimulationEntry, SweepEntry
     from graphbandits.theory import BoundVerdict
@@ -68,6 +70,20 @@ def _seconds(text: str) -> float:
     return float(text) if unit is None else float(text[:-1]) * unit
 
 
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
+
+
+def _delay(text: str) -> int | list[int]:
+    """Read a delay: a whole number, or the smallest and the largest, separated by a comma.
+
+    >>> _delay("30"), _delay("0,60")
+    (30, [0, 60])
+    """
+    found = [int(part) for part in text.split(",")]
+    return found[0] if len(found) == 1 else found
+
+
 def date(help: str) -> Any:
     return option("DATE", help, parser=_parser(datetime.fromisoformat, "a date such as 2026-01-31"))
 
@@ -76,6 +92,19 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help)
 
 
+def posterior(default: str) -> Any:
+    return option(
+        "POSTERIOR",
+        "Model of the rewards with the prior that policies start from, such as "
+        f"\"normal(sd=2)\"; see 'graphbandits list posteriors'. Default: {default}.",
+    )
+
+
+STORE_HELP = (
+    "File of SQLite, such as campaign.db, or address of a PostgreSQL database, such as "
+    "postgresql://user@host/database."
+)
+Store = Annotated[str, typer.Argument(help=STORE_HELP, metavar="STORE")]
 Seed = Annotated[int, number("Random seed. The same seed gives the same results.")]
 FileSeed = Annotated[int | None, number("Random seed. Default: the seed of the file, or 0.")]
 Arms = Annotated[int | None, number("Number of arms. Default: fixed by the graph, or 5.")]
@@ -110,28 +139,22 @@ World = Annotated[
         "bernoulli.",
     ),
 ]
-Posterior = Annotated[
-    str | None,
-    option(
-        "POSTERIOR",
-        'Prior that policies start from, such as "normal(sd=2)"; see \'graphbandits list '
-        "posteriors'. Default: that of the world.",
-    ),
-]
+Posterior = Annotated[str | None, posterior("that of the world")]
 Prior = Annotated[
     list[str] | None,
     option(
         "PARAMETERS",
-        "Parameters of the prior of the world, such as 2,5 or mean=0,sd=2; once for all arms, or "
-        "repeated once per arm.",
+        "Parameters of the prior, such as 2,5 or mean=0,sd=2; once for all arms, or repeated once "
+        "per arm.",
     ),
 ]
 Means = Annotated[
-    str | None,
+    Any,
     option(
         "NUMBERS",
         "Fixed means of the arms, such as 0.2,0.5,0.7. Default: drawn from the prior in each "
         "trial.",
+        parser=_parser(_numbers, "numbers separated by commas, such as 0.2,0.5,0.7"),
     ),
 ]
 StudyKeys = Annotated[
@@ -171,11 +194,12 @@ Eligible = Annotated[
     ),
 ]
 Delay = Annotated[
-    str,
+    Any,
     option(
         "ROUNDS",
         "Rounds from a play to its outcomes: a number such as 30, or the smallest and the largest, "
         "such as 0,60, between which each outcome has its own.",
+        parser=_parser(_delay, "a whole number such as 30, or two such as 0,60"),
     ),
 ]
 AnswerRate = Annotated[
@@ -184,36 +208,29 @@ AnswerRate = Annotated[
 ]
 
 
-def numbers(text: str, what: str) -> tuple[float, ...]:
-    """Read a list of numbers, separated by commas."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(
-            f"{what} must be numbers separated by commas, such as 0.2,0.5,0.7; not '{text}'"
-        ) from None
-
-
-def delay(text: str) -> int | list[int]:
-    """Read a delay: a whole number, or the smallest and the largest, separated by a comma.
-
-    >>> delay("30"), delay("0,60")
-    (30, [0, 60])
-    """
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            "--delay must be a whole number such as 30, or two separated by a comma such as 0,60; "
-            f"not '{text}'"
-        ) from None
-    return found[0] if len(found) == 1 else found
-
-
 def answers_text(delay: int | list[int] = 0, answer_rate: float = 1.0) -> str:
     """Describe delayed and missing answers, to be appended to a title."""
     text = f"{delay[0]} to {delay[1]}" if isinstance(delay, list) else str(delay)
     return f", delay {text}, answer rate {answer_rate:g}"
+
+
+def given_options(context: typer.Context, left_out: Sequence[str]) -> list[str]:
+    """Return the options with which a command was called, to repeat it."""
+    words = []
+    options: list[Any] = context.command.params
+    for one in options:
+        value = context.params[one.name]
+        if one.name in left_out or value is None or value is False:
+            continue
+        for item in value if one.multiple else [value]:
+            text = ",".join(map(str, item)) if isinstance(item, list | tuple) else item
+            words.append(one.opts[0] if item is True else f"{one.opts[0]}={text}")
+    return words
+
+
+def one_or_all(texts: list[str] | None) -> str | tuple[str, ...] | None:
+    """Return the prior of all arms if one is given, otherwise that of each arm."""
+    return texts[0] if texts and len(texts) == 1 else tuple(texts or ()) or None
 
 
 def load(plugins: Sequence[Path] | None) -> None:
@@ -224,14 +241,27 @@ def load(plugins: Sequence[Path] | None) -> None:
             load_plugin(path)
 
 
+@contextmanager
+def on_sigterm(handler: Callable[..., Any]) -> Iterator[None]:
+    """Handle SIGTERM in the main thread; a test may run a command in another one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 #: Spaces between the columns of a table.
 GAP = 2
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, indent: int | None = 2) -> None:
     from graphbandits._files import json_text
 
-    typer.echo(json_text(value))
+    typer.echo(json_text(value, indent))
 
 
 def plain_console() -> Console:
@@ -239,17 +269,13 @@ def plain_console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def print_table(table: Table) -> None:
-    plain_console().print(table)
-
-
-def print_text(text: str = "", **options: Any) -> None:
+def print_text(text: RenderableType = "", **options: Any) -> None:
     plain_console().print(text, **options)
 
 
-def print_line(text: str, **options: Any) -> None:
+def print_line(text: str) -> None:
     """Print a text without wrapping, for example one that contains a path."""
-    plain_console().print(text, soft_wrap=True, **options)
+    print_text(text, soft_wrap=True)
 
 
 def count(number: int, what: str, many: str = "") -> str:
@@ -267,18 +293,6 @@ def duration(seconds: float) -> str:
     return f"{rounded} s" if rounded < 100 else f"{rounded // 60} min {rounded % 60} s"
 
 
-def file_size(count: float) -> str:
-    """Format a number of bytes.
-
-    >>> file_size(999), file_size(1_500_000), file_size(2 * 10**13)
-    ('999 bytes', '1.5 MB', '20000 GB')
-    """
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"
-    return f"{count:.0f} byte{'s' * (round(count) != 1)}"
-
-
 def mean_text(mean: float, error: float = math.nan) -> str:
     """Format a mean and its standard error, which is NaN for a single trial."""
     return f"{mean:.2f}" if math.isnan(error) else f"{mean:.2f} ({error:.2f})"
@@ -289,8 +303,10 @@ def interval_text(low: float, high: float, sign: str = "+") -> str:
     return "unknown" if math.isnan(low) else f"[{low:{sign}.2f}, {high:{sign}.2f}]"
 
 
-def difference_text(difference: Difference) -> str:
-    return f"{difference.mean:+.2f} {interval_text(difference.low, difference.high)}"
+def local_time(time: str | float) -> str:
+    """Format a time, in ISO format or in seconds since 1970, as local time."""
+    read = datetime.fromisoformat(time) if isinstance(time, str) else datetime.fromtimestamp(time)
+    return f"{read.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 # --- tables
@@ -312,89 +328,127 @@ def plain_table(title: str, words: Sequence[str], numbers: Sequence[str] = ()) -
     return table
 
 
-def regret_table(results: Results, title: str) -> Table:
-    """Return a table of final regrets with confidence intervals, lowest regret first.
+def print_rows(
+    title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]
+) -> None:
+    """Print a table with left-aligned text columns and right-aligned numbers."""
+    table = plain_table(title, words, numbers)
+    for row in rows:
+        table.add_row(*row)
+    print_text(table)
+
+
+def print_pairs(values: Mapping[str, Any]) -> None:
+    """Print names with their values."""
+    table = plain_table("", [""], [""])
+    table.show_header = False
+    for key, value in values.items():
+        table.add_row(key, cell(value))
+    print_text(table)
+
+
+def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table with one row per record and one column per key."""
+    if not records:
+        return
+    table = plain_table(title, [])
+    for key in records[0]:
+        is_number = all(isinstance(one[key], int | float) for one in records)
+        table.add_column(key.replace("_", " "), justify="right" if is_number else "left")
+    table.columns[0].no_wrap = True
+    for one in records:
+        table.add_row(*map(cell, one.values()))
+    print_text(table)
+
+
+def cell(value: Any) -> str:
+    """Format a value for a table.
+
+    >>> cell(2 / 3), cell([1.0, 2.5]), cell(None), cell(True)
+    ('0.66667', '1, 2.5', '', 'yes')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(cell, value))
+    return "" if value is None else str(value)
+
+
+def print_regrets(results: Results, title: str) -> None:
+    """Print final regrets with confidence intervals, lowest regret first.
 
     The intervals of the differences from the best are simultaneous for all pairs of policies.
     """
-    numbers = ["regret", "95% interval", "median", "95% quantile", "vs the best, paired"]
-    table = plain_table(title, ["policy"], numbers)
     paired = results.from_best()
+    rows = []
     for name in results.ranking():
         quantiles = results[name].final_quantiles()
-        table.add_row(
-            name,
-            mean_text(results[name].mean[-1]),
-            interval_text(*results.interval(name), sign=""),
-            *(f"{quantiles[level]:.2f}" for level in ("0.5", "0.95")),
-            difference_text(paired[name]) if name in paired else "",
-        )
-    return table
+        row = [name, mean_text(results[name].mean[-1])]
+        row.append(interval_text(*results.interval(name), sign=""))
+        row += [f"{quantiles[level]:.2f}" for level in ("0.5", "0.95")]
+        other = paired.get(name)
+        row.append(f"{other.mean:+.2f} {interval_text(other.low, other.high)}" if other else "")
+        rows.append(row)
+    numbers = ["regret", "95% interval", "median", "95% quantile", "vs the best, paired"]
+    print_rows(title, ["policy"], numbers, rows)
 
 
-def claim_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a table of claims with their verdicts and the decisive pairs.
+def print_claims(judgements: Sequence[Judgement]) -> None:
+    """Print claims with their verdicts and the decisive pairs.
 
     Intervals are simultaneous for all pairs of a claim.
     """
-    table = plain_table("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"])
+    rows = []
     for judgement in judgements:
         d = judgement.decisive
-        numbers = f"{d.mean:+.2f}", interval_text(d.low, d.high)
-        table.add_row(judgement.claim.text, judgement.verdict, f"{d.first} - {d.second}", *numbers)
-    return table
+        words = judgement.claim.text, judgement.verdict, f"{d.first} - {d.second}"
+        rows.append((*words, f"{d.mean:+.2f}", interval_text(d.low, d.high)))
+    print_rows("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"], rows)
 
 
-def published_table(comparisons: Sequence[PublishedComparison], source: str) -> Table:
-    """Return a table of our and published mean regrets, with their distance in standard errors."""
+def print_published(comparisons: Sequence[PublishedComparison], source: str) -> None:
+    """Print our and published mean regrets, with their distance in standard errors."""
     from graphbandits.study.claims import MAX_DISTANCE
 
-    numbers = ["ours (s.e.)", "published (s.e.)", "distance", f"within {MAX_DISTANCE:g} s.e."]
-    table = plain_table(f"Published: {source}", ["policy"], numbers)
+    rows = []
     for c in comparisons:
         means = mean_text(c.mean, c.standard_error), mean_text(c.published_mean, c.published_error)
         distance = f"{c.distance:+.1f} s.e.", "yes" if c.within else "no"
         unknown = math.isnan(c.distance)
-        table.add_row(c.policy, *means, *(["unknown"] * 2 if unknown else distance))
-    return table
+        rows.append((c.policy, *means, *(["unknown"] * 2 if unknown else distance)))
+    numbers = ["ours (s.e.)", "published (s.e.)", "distance", f"within {MAX_DISTANCE:g} s.e."]
+    print_rows(f"Published: {source}", ["policy"], numbers, rows)
 
 
-def sweep_tables(results: Mapping[Any, Results], title: str, label: str, width: int) -> list[Table]:
-    """Return tables of means (standard errors): one row per value, one column per policy.
+def print_sweep(results: Mapping[Any, Results], title: str, label: str) -> None:
+    """Print means (standard errors): one row per value, one column per policy.
 
-    A star marks the lowest regret of each row. Wide tables are split into several.
+    A star marks the lowest regret of each row. A table that is too wide is split into several.
     """
-    rows: dict[Any, dict[str, str]] = {}
+    columns: dict[str, dict[str, str]] = {}
     for value, found in results.items():
         best = found[found.ranking()[0]].mean[-1]
-        rows[value] = {
-            name: "*" * bool(one.mean[-1] == best)
-            + mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
-            for name, one in found.policies.items()
-        }
-    return _split_by_width(rows, title, label, width)
-
-
-def _split_by_width(
-    rows: Mapping[Any, Mapping[str, str]], title: str, label: str, width: int
-) -> list[Table]:
-    room = width - max(map(len, (label, *map(str, rows)))) - GAP
+        for name, one in found.policies.items():
+            star = "*" * bool(one.mean[-1] == best)
+            text = mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
+            columns.setdefault(name, {})[str(value)] = star + text
+    values = [str(value) for value in results]
+    room = plain_console().width - max(map(len, (label, *values))) - GAP
     blocks: list[list[str]] = []
     left = 0
-    for name in dict.fromkeys(name for cells in rows.values() for name in cells):
-        needed = max(map(len, (name, *(cells.get(name, "") for cells in rows.values())))) + GAP
+    for name, cells in columns.items():
+        needed = max(map(len, (name, *cells.values()))) + GAP
         if needed > left:
             blocks.append([])
             left = room
         blocks[-1].append(name)
         left -= needed
-    tables: list[Table] = []
     for block in blocks:
-        table = plain_table(title if not tables else "", [label], block)
-        for value, cells in rows.items():
-            table.add_row(str(value), *(cells.get(name, "") for name in block))
-        tables.append(table)
-    return tables
+        rows = ([value, *(columns[name].get(value, "") for name in block)] for value in values)
+        print_rows(title if block is blocks[0] else "", [label], block, rows)
+    print_text("Mean regret (standard error); * marks the lowest mean in each row.\n")
 
 
 def print_bounds(judged: Sequence[BoundVerdict]) -> None:
@@ -405,13 +459,13 @@ def print_bounds(judged: Sequence[BoundVerdict]) -> None:
     if not judged:
         print_text("None of these policies has a proved bound.\n")
         return
-    title, numbers = "Bounds on the expected regret", ["bound", "mean", "mean is"]
-    table = plain_table(title, ["policy", "source"], numbers)
+    rows = []
     for one in judged:
         error = math.nan if one.bound.exact else one.bound.final_error
         bound = mean_text(one.bound.final, error)
-        table.add_row(one.policy, one.bound.name, bound, mean_text(one.mean), one.verdict)
-    print_table(table)
+        rows.append((one.policy, one.bound.name, bound, mean_text(one.mean), one.verdict))
+    numbers = ["bound", "mean", "mean is"]
+    print_rows("Bounds on the expected regret", ["policy", "source"], numbers, rows)
 
 
 def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
@@ -419,17 +473,15 @@ def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> No
     from graphbandits.study.report import SweepEntry
 
     if isinstance(entry, SweepEntry):
-        for table in sweep_tables(entry.results, entry.title, entry.label, plain_console().width):
-            print_table(table)
-        print_text("Mean regret (standard error); * marks the lowest mean in each row.\n")
+        print_sweep(entry.results, entry.title, entry.label)
         return
-    print_table(regret_table(entry.results, entry.title))
+    print_regrets(entry.results, entry.title)
     if entry.claims:
-        print_table(claim_table(entry.judgements))
+        print_claims(entry.judgements)
     if bounds:
         print_bounds(entry.kept_bounds)
     if entry.published is not None:
-        print_table(published_table(entry.comparisons, entry.published.source))
+        print_published(entry.comparisons, entry.published.source)
 
 
 def table_of(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:

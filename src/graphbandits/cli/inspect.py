@@ -16,10 +16,10 @@ from graphbandits.cli._common import (
     load,
     number,
     option,
-    plain_table,
     print_json,
     print_line,
-    print_table,
+    print_records,
+    print_rows,
     print_text,
     seconds,
     small_number,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from graphbandits.catalogue import GraphDescription
     from graphbandits.theory import Inspection, PriorInspection
 
-#: Relative differences of gains below this are rounding errors.
-ROUNDING = 1e-9
 #: Longest certificate on the terminal, in characters. JSON has the full certificate.
 CERTIFICATE_WIDTH = 48
 
@@ -96,13 +94,15 @@ def inspect(
         else:
             _print_prior(expected)
         return
-    given = _given_arms(beta, posterior, arm)
-    if graph is None:
-        raise InputError("a decision needs a graph: add --graph, such as --graph star")
     if arms is not None:
         raise InputError("--arms is for --prior: the number of arms is that of --beta or --arm")
+    if not (beta or (posterior and arm)) or (beta and (posterior or arm)) or graph is None:
+        raise InputError(
+            "a decision needs arms and a graph: give --beta A,B once per arm, or --posterior with "
+            "--arm once per arm, and --graph, such as --graph star"
+        )
     found = graphbandits.inspect_decision(
-        given,
+        beta or arm or [],
         graph,
         posterior=posterior or "beta-bernoulli",
         samples=samples,
@@ -116,31 +116,16 @@ def inspect(
     _print_plays(found)
 
 
-def _given_arms(beta: list[str] | None, posterior: str | None, arm: list[str] | None) -> list[str]:
-    if beta and (posterior or arm):
-        raise InputError(
-            "--beta is for Beta posteriors: use --posterior with --arm, or only --beta"
-        )
-    if arm and not posterior:
-        raise InputError('--arm needs the posterior: add --posterior, such as "normal(noise=1)"')
-    if not (beta or arm):
-        raise InputError(
-            "no arms were given: give --beta A,B once per arm, --posterior with --arm once per "
-            "arm, or --prior"
-        )
-    return beta or arm or []
-
-
 def _print_prior(found: PriorInspection) -> None:
     print_text(f"Prior {found.posterior}, rewards: {found.rewards}.")
-    table = plain_table("", ["quantile"], [f"{level:.1%}" for level in found.levels])
-    table.add_row("mean of an arm", *(f"{x:.4g}" for x in found.mean_quantiles))
-    table.add_row("a reward", *(f"{x:.4g}" for x in found.reward_quantiles))
-    print_table(table)
+    rows = [
+        ["mean of an arm", *(f"{x:.4g}" for x in found.mean_quantiles)],
+        ["a reward", *(f"{x:.4g}" for x in found.reward_quantiles)],
+    ]
+    print_rows("", ["quantile"], [f"{level:.1%}" for level in found.levels], rows)
     if found.probabilities is not None:
-        listed = plain_table("", ["reward"], list(found.probabilities))
-        listed.add_row("probability", *(f"{p:.4f}" for p in found.probabilities.values()))
-        print_table(listed)
+        row = ["probability", *(f"{p:.4f}" for p in found.probabilities.values())]
+        print_rows("", ["reward"], list(found.probabilities), [row])
     print_text(
         f"Expected mean of an arm: {found.mean:.4g}; of the best of {found.arms} arms: "
         f"{found.best:.4g}. Standard deviation of a reward: {found.reward_sd:.4g}.\n"
@@ -161,10 +146,10 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
         columns += [("g", map(_gain, joint)), ("G h/g", map(_percentage, bound, joint))]
     else:
         columns.append(("", (_bar(gain / (max(bound) or 1.0)) for gain in bound)))
-    print_text(f"Graph {graph}. Expected mean of the best arm: {_mean(found.rho)}.")
+    print_text(f"Graph {graph}. Expected mean of the best arm: {small_number(found.rho)}.")
     if found.changes:
         print_text("The graph changes over time; this is round 1 of trial 0 with seed 0.")
-    print_table(table_of(columns, wrapped=header))
+    print_text(table_of(columns, wrapped=header))
     joint_text = "g: information in all revealed outcomes jointly.\n" if joint else ""
     print_text(
         "regret: expected loss of playing the arm. h: information about the best arm\n"
@@ -182,7 +167,7 @@ def _print_beliefs(found: Inspection, graph: str) -> None:
         print_text(
             f"g estimated from {sampled['samples']} draws of the outcomes, seed {sampled['seed']}."
         )
-        print_table(
+        print_text(
             table_of([("arm", found.arms), ("g, estimated", gains), ("standard error", errors)])
         )
 
@@ -201,7 +186,7 @@ def _print_plays(found: Inspection) -> None:
         "Probability of each play. ratio: (expected regret)² / (expected information)"
         + (",\nwith G h and with g. (joint): policies that use g." if found.joint_ratio else ".")
     )
-    print_table(table)
+    print_text(table)
     if not math.isnan(found.psi):
         most = "" if found.limit is None else f", at most {found.limit:g} here"
         print_text(f"psi, the ratio of ts-n with G h: {_ratio(found.psi)}{most}.")
@@ -209,7 +194,7 @@ def _print_plays(found: Inspection) -> None:
 
 def _shape(header: str, parameters: Mapping[str, Any]) -> str:
     texts = {
-        name: "/".join(map(_parameter, value)) if isinstance(value, list) else _parameter(value)
+        name: "/".join(f"{one:.10g}" for one in (value if isinstance(value, list) else [value]))
         for name, value in parameters.items()
     }
     if header == "Beta(a, b)":
@@ -229,49 +214,18 @@ def _ratio(value: float) -> str:
 
 
 def _percentage(part: float, total: float) -> str:
-    """Format a share in per cent; only an exact share of 1 is shown as 100%.
-
-    >>> _percentage(0.5, 0.8), _percentage(0.99999, 1.0), _percentage(0.3, 0.3)
-    ('62.5%', '>99.9%', '100%')
-    """
-    if total == 0.0:
-        return "."
-    if part >= total * (1.0 - ROUNDING):
-        return "100%"
-    percent = f"{100.0 * part / total:.1f}%"
-    return ">99.9%" if percent == "100.0%" else percent
+    return "." if total == 0.0 else f"{part / total:.1%}"
 
 
 def _gain(value: float) -> str:
     return small_number(value, ".3g")
 
 
-def _mean(value: float) -> str:
-    """Format a number in [0, 1]; 0 and 1 are distinguished from numbers close to them.
-
-    >>> _mean(0.75), _mean(0.99999998), _mean(2e-7), _mean(1.0)
-    ('0.7500', '1 - 2.0e-08', '2.0e-07', '1')
-    """
-    rest = 1.0 - value
-    if rest >= 1e-3:
-        return small_number(value)
-    return f"1 - {rest:.1e}" if rest > 1e-14 else "1"  # a smaller rest is rounding
-
-
-def _parameter(value: float) -> str:
-    short = f"{value:g}"
-    return short if float(short) == value else f"{value:.10g}"
-
-
 def _accuracy(found: Inspection) -> str:
-    from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
-
-    if found.accuracy["estimate"] is None:
+    estimate = found.accuracy["estimate"]
+    if estimate is None:
         return "The posterior does not estimate the accuracy of these numbers."
-    tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
-    above = f" above {LEAST_VALUE:g}" if tiny else ""
-    estimate = f"{found.accuracy['estimate']:.0e}"
-    return f"P(best), regret and h: relative accuracy {estimate}{above} (estimated)."
+    return f"P(best), regret and h: relative accuracy {estimate:.0e} (estimated)."
 
 
 def graph(
@@ -330,14 +284,13 @@ def _print_numbers(description: GraphDescription) -> None:
         print_text(found["note"])
     if (numbers := description.numbers) is None:
         return
-    table = plain_table("", ["number", "value", "certificate"])
     cliques = [f"{{{', '.join(clique)}}}" for clique in found["clique_cover"]["certificate"]]
-    table.add_row("clique cover", span(numbers.clique_cover), _shortened(cliques, " "))
+    rows = [("clique cover", span(numbers.clique_cover), _shortened(cliques, " "))]
     for key in ("independence", "domination"):
         arms = _shortened(found[key]["certificate"], ", ")
-        table.add_row(key, span(getattr(numbers, key)), arms)
-    table.add_row("fractional domination", span(numbers.fractional_domination), "")
-    print_table(table)
+        rows.append((key, span(getattr(numbers, key)), arms))
+    rows.append(("fractional domination", span(numbers.fractional_domination), ""))
+    print_rows("", ["number", "value", "certificate"], [], rows)
     if not numbers.proved:
         print_text(
             f"'a to b': the search reached its time limit of {description.time_limit:g} s; the "
@@ -350,14 +303,13 @@ def _print_bounds(found: GraphDescription) -> None:
     print_text(
         f"Upper bounds on the expected regret in {found.horizon} rounds, equal priors (H = log K):"
     )
-    table = plain_table("", ["bound", "proved for"], ["regret"])
-    table.add_column("formula")
+    records = []
     for bound in found.bounds:
-        value = f"{bound.final:.2f}"
-        if bound.final_error:
-            value += f" ({bound.final_error:.2f})"
-        table.add_row(bound.name, ", ".join(bound.policies), value, bound.formula)
-    print_table(table)
+        error = f" ({bound.final_error:.2f})" if bound.final_error else ""
+        record = {"bound": bound.name, "proved for": ", ".join(bound.policies)}
+        regret = {"regret": f"{bound.final:.2f}{error}", "formula": bound.formula}
+        records.append(record | regret)
+    print_records("", records)
     notes = {bound.note for bound in found.bounds}
     if any(bound.final_error for bound in found.bounds):
         notes.add("In parentheses: the standard error of an estimated bound.")

@@ -26,9 +26,11 @@ from graphbandits.cli._common import (
     plain_table,
     print_json,
     print_line,
-    print_table,
+    print_records,
+    print_rows,
     print_text,
 )
+from graphbandits.errors import InputError, NeedsError
 
 if TYPE_CHECKING:
     from graphbandits.study.run import SimulationAudit
@@ -41,8 +43,8 @@ new = typer.Typer(
 
 
 #: Policies of the simulations that are suggested.
-_POLICIES = ("--policy", "ids-n", "--policy", "ts-n")
-_SIZE = ("--horizon", "300", "--trials", "100")
+_POLICIES = "--policy ids-n --policy ts-n"
+_SIZE = "--horizon 300 --trials 100"
 
 
 def list_(
@@ -63,12 +65,7 @@ def list_(
         print_json(listing)
         return
     for plural, entries in listing.items():
-        rows = [_row(entry) for entry in entries]
-        table = plain_table(plural, list(rows[0]))
-        table.columns[0].no_wrap = True
-        for row in rows:
-            table.add_row(*row.values())
-        print_table(table)
+        print_records(plural, [_row(entry) for entry in entries])
 
 
 def _row(entry: dict[str, Any]) -> dict[str, str]:
@@ -89,81 +86,62 @@ def _size_text(number: int | list[int]) -> str:
     return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
 
 
+def _name(kind: str, example: str) -> Any:
+    return typer.Argument(help=f"Name of the {kind}, such as {example}.")
+
+
+Output = Annotated[
+    Path | None, option("FILE", "File to write. Default: named after the first argument.")
+]
+
+
 @new.command("policy")
-def new_policy(
-    name: Annotated[str, typer.Argument(help="Name of the policy, such as my-ucb.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the policy.")
-    ] = None,
-) -> None:
+def new_policy(name: Annotated[str, _name("policy", "my-ucb")], output: Output = None) -> None:
     """Create a commented, working policy that passes the contract tests, as a starting point.
 
     Example: graphbandits new policy my-ucb
     """
-    target = str(graphbandits.new_policy(name, output))
-    simulation = ["simulate", "--plugin", target, "--policy", name, "--policy", "ids-n"]
-    _print_written(target, ["check", target], [*simulation, "--graph", "paper", *_SIZE])
+    suggested = f"--policy {name} --policy ids-n --graph paper {_SIZE}"
+    _print_new_plugin(graphbandits.new_policy(name, output), suggested)
 
 
 @new.command("graph")
-def new_graph(
-    name: Annotated[str, typer.Argument(help="Name of the graph, such as my-path.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the graph.")
-    ] = None,
-) -> None:
+def new_graph(name: Annotated[str, _name("graph", "my-path")], output: Output = None) -> None:
     """Create a commented, working graph that passes the contract tests, as a starting point.
 
     Example: graphbandits new graph my-path
     """
-    target = str(graphbandits.new_graph(name, output))
-    simulation = ["simulate", "--plugin", target, "--graph", name, "--arms", "6"]
-    _print_written(target, ["check", target], [*simulation, *_POLICIES, *_SIZE])
+    suggested = f"--graph {name} --arms 6 {_POLICIES} {_SIZE}"
+    _print_new_plugin(graphbandits.new_graph(name, output), suggested)
 
 
 @new.command("world")
-def new_world(
-    name: Annotated[str, typer.Argument(help="Name of the world, such as my-world.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the world.")
-    ] = None,
-) -> None:
+def new_world(name: Annotated[str, _name("world", "my-world")], output: Output = None) -> None:
     """Create a commented, working world that passes the contract tests, as a starting point.
 
     Example: graphbandits new world my-world
     """
-    target = str(graphbandits.new_world(name, output))
-    simulation = ["simulate", "--plugin", target, "--world", name, "--graph", "star"]
-    simulation += ["--arms", "5", *_POLICIES, *_SIZE]
-    _print_written(target, ["check", target], simulation)
+    suggested = f"--world {name} --graph star --arms 5 {_POLICIES} {_SIZE}"
+    _print_new_plugin(graphbandits.new_world(name, output), suggested)
 
 
 @new.command("posterior")
 def new_posterior(
-    name: Annotated[str, typer.Argument(help="Name of the posterior, such as my-normal.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the posterior.")
-    ] = None,
+    name: Annotated[str, _name("posterior", "my-normal")], output: Output = None
 ) -> None:
     """Create a commented, working posterior that passes the contract tests, as a starting point.
 
     Example: graphbandits new posterior my-normal
     """
-    target = str(graphbandits.new_posterior(name, output))
-    simulation = ["simulate", "--plugin", target, "--world", "gaussian", "--posterior", name]
     # sums over a grid are slow
-    simulation += ["--graph", "star", "--arms", "3", *_POLICIES, "--horizon", "50"]
-    _print_written(target, ["check", target], [*simulation, "--trials", "10"])
+    size = "--graph star --arms 3 --horizon 50 --trials 10"
+    suggested = f"--world gaussian --posterior {name} {_POLICIES} {size}"
+    _print_new_plugin(graphbandits.new_posterior(name, output), suggested)
 
 
 @new.command("experiment")
 def new_experiment(
-    name: Annotated[
-        str, typer.Argument(help="Name of the experiment, such as my-study.")
-    ] = "my-experiment",
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the experiment.")
-    ] = None,
+    name: Annotated[str, _name("experiment", "my-study")] = "my-experiment", output: Output = None
 ) -> None:
     """Create a commented experiment file that shows every key and runs in seconds.
 
@@ -171,6 +149,12 @@ def new_experiment(
     """
     target = str(graphbandits.new_experiment(name, output))
     _print_written(target, ["run", target, "--dry-run"], ["run", target])
+
+
+def _print_new_plugin(path: Path, options: str) -> None:
+    target = str(path)
+    simulation = ["simulate", "--plugin", target, *options.split()]
+    _print_written(target, ["check", target], simulation)
 
 
 def _print_written(target: str, *commands: list[str]) -> None:
@@ -320,17 +304,16 @@ def _print_audit(simulation: SimulationAudit) -> None:
         broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
         style = "bold red" if tally.violations else None
         table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
-    print_table(table)
+    print_text(table)
     numbers = ["mean regret", "s.e.", "bound of Lemma 1", "bound of its theorem"]
-    means = plain_table("", ["policy"], numbers)
+    rows = []
     for curve in found.curves:
         theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "none"
-        style = "bold red" if curve.broken else None
         ends = [curve.mean[-1], curve.standard_error[-1], curve.general[-1]]
         # the standard error of a single trial is undefined
         cells = ("unknown" if math.isnan(end) else f"{end:.2f}" for end in ends)
-        means.add_row(curve.policy, *cells, theorem, style=style)
-    print_table(means)
+        rows.append([curve.policy, *cells, theorem])
+    print_rows("", ["policy"], numbers, rows)
     rounds = found.rounds
     print_text(
         f"Checked {rounds.share:.1%} of {rounds.all:,} rounds. In {rounds.unchecked:,} rounds the "
@@ -386,9 +369,7 @@ def precompile(
         environment = os.environ | {"NUMBA_CACHE_DIR": str(cache.resolve())}
         command = [sys.executable, "-m", "graphbandits", "precompile", *words]
         raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
-    import graphbandits
     from graphbandits import _jit
-    from graphbandits.errors import InputError
     from graphbandits.policies import as_policy
     from graphbandits.worlds import as_world
 
@@ -413,8 +394,6 @@ def precompile(
 
 def _decide(policy: str, world: str, graph: str, arms: int) -> None:
     """Decide in a simulation and with a live agent, unless the policy does not accept the graph."""
-    import graphbandits
-    from graphbandits.errors import InputError, NeedsError
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.worlds import as_world
 

@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from contextlib import suppress
-from datetime import datetime
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -17,28 +16,20 @@ from graphbandits.cli._common import (
     flag,
     lifetime,
     load,
+    local_time,
     number,
     option,
-    plain_table,
     print_json,
     print_line,
-    print_table,
+    print_records,
 )
 from graphbandits.errors import InputError
 
 #: Environment variable with the address of the store. It may contain a password.
 STORE_VARIABLE = "GRAPHBANDITS_STORE"
-#: Largest number of connections of a process.
-MOST_CONNECTIONS = 1_000_000
 
 Place = Annotated[
-    str,
-    typer.Argument(
-        help="File of SQLite, such as campaign.db, or address of a PostgreSQL database, such as "
-        "postgresql://user@host/database.",
-        metavar="STORE",
-        envvar=STORE_VARIABLE,
-    ),
+    str, typer.Argument(help=_common.STORE_HELP, metavar="STORE", envvar=STORE_VARIABLE)
 ]
 
 
@@ -76,17 +67,10 @@ def serve(
     Example: graphbandits serve campaign.db
     """
     check_installed()
-    from graphbandits.live.requests import MOST_BYTES
     from graphbandits.service.server import Settings, check_settings
     from graphbandits.service.server import serve as run
     from graphbandits.simulation.progress import announce_compilation
 
-    for name, value, most in (
-        ("--connections", connections, MOST_CONNECTIONS),
-        ("--body", body, MOST_BYTES),
-    ):
-        if not 1 <= value <= most:
-            raise InputError(f"{name} must be 1 to {most}, not {value}")
     load(plugin)
     settings = Settings(
         store,
@@ -166,15 +150,13 @@ def list_(store: Place, json: _common.Json = False) -> None:
     if json:
         print_json({"tokens": [one.to_dict(now) for one in tokens]})
         return
-    table = plain_table("", ["id", "name", "role", "created", "expires", "state"])
+    records = []
     for one in tokens:
-        times = _local(one.created), "never" if one.expires is None else _local(one.expires)
-        table.add_row(one.id, one.name, one.role, *times, one.state(now))
-    print_table(table)
-
-
-def _local(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+        created = local_time(one.created)
+        expires = "never" if one.expires is None else local_time(one.expires)
+        record = {"id": one.id, "name": one.name, "role": one.role, "created": created}
+        records.append(record | {"expires": expires, "state": one.state(now)})
+    print_records("", records)
 
 
 @token.command()

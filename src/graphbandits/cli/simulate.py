@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -21,11 +20,11 @@ from graphbandits.cli._common import (
     load,
     number,
     option,
-    plain_table,
     print_entry,
     print_json,
     print_line,
-    print_table,
+    print_records,
+    print_rows,
     print_text,
 )
 from graphbandits.errors import InputError
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from graphbandits.simulation.recommend import Interval, Recommendation
     from graphbandits.study.study import Study
 
-#: Largest number of rows in the table of a dry run; the middle of a longer table is omitted.
-MAX_ROWS = 40
 #: Number of failures that are printed individually.
 SHOWN_FAILURES = 5
 
@@ -56,10 +53,9 @@ def _running() -> Iterator[None]:
     from graphbandits.study.run import IncompleteStudyError
 
     announce_compilation()
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
     try:
-        yield
+        with _common.on_sigterm(signal.default_int_handler):
+            yield
     except IncompleteStudyError as error:
         for study in error.studies:
             _print_study(study)
@@ -68,9 +64,6 @@ def _running() -> Iterator[None]:
         if len(error.failures) > SHOWN_FAILURES:
             typer.echo(f"failed: {len(error.failures) - SHOWN_FAILURES} more", err=True)
         raise
-    finally:
-        if is_main:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _print_study(study: Study) -> None:
@@ -143,23 +136,17 @@ def _print_dry_run(study: Study) -> None:
 
     # print the policies once if they are the same in all simulations
     alike = len({tuple(cell.lines.values()) for cell in study.cells}) == 1
-    words = ["point"] * bool(study.sweeps) + ["graph"] + ["policies"] * (not alike)
-    table = plain_table(study.title, words, ["arms", "rounds", "trials", "stored"])
-    rows: list[tuple[str, ...]] = []
+    records = []
     for cell in study.cells:
-        texts = {"point": point_text(cell.point), "graph": cell.settings["graph"]}
-        texts["policies"] = _short(list(cell.lines.values()))
+        record = {"point": point_text(cell.point)} if study.sweeps else {}
+        record["graph"] = cell.settings["graph"]
+        if not alike:
+            record["policies"] = ", ".join(cell.lines.values())
+        record |= {"arms": cell.settings["arms"], "rounds": cell.settings["horizon"]}
         progress = cell.progress()
-        numbers = (cell.settings["arms"], cell.settings["horizon"])
         share = f"{progress.done / progress.trials:.0%}"
-        trials = f"{cell.trials} x {len(cell.series)}"
-        rows.append((*(texts[word] for word in words), *map(str, numbers), trials, share))
-    if len(rows) > MAX_ROWS:
-        left_out = f"... ({len(rows) - MAX_ROWS} more)", *[""] * (len(words) + 3)
-        rows[MAX_ROWS // 2 : -MAX_ROWS // 2] = [left_out]
-    for row in rows:
-        table.add_row(*row)
-    print_table(table)
+        records.append(record | {"trials": f"{cell.trials} x {len(cell.series)}", "stored": share})
+    print_records(study.title, records)
     if alike:
         print_text(f"Policies: {', '.join(study.cells[0].lines.values())}.")
     progress = study.progress()
@@ -171,12 +158,6 @@ def _print_dry_run(study: Study) -> None:
         f"{simulations}; {missing} of {progress.trials} trials to run.{note * bool(shared)} "
         "Nothing was written."
     )
-
-
-def _short(names: list[str]) -> str:
-    """Join the first three names, with the number of omitted names."""
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown}, ... ({len(names) - 3} more)"
 
 
 def reproduce(
@@ -222,6 +203,7 @@ def reproduce(
 
 
 def simulate(
+    context: typer.Context,
     policy: Annotated[
         list[str],
         option("NAME", "Policy to simulate; repeat for several. See 'graphbandits list policies'."),
@@ -257,18 +239,13 @@ def simulate(
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
     --arms 9 --horizon 500 --trials 200 --world "gaussian(noise=0.5)"
     """
-    if ratios is not None and output is None and not bounds:
-        raise InputError(
-            "--ratios needs --output DIR, which stores the ratios, or --bounds, which shows the "
-            "bound of Lemma 1: add one of them"
-        )
-    if record and output is None:
-        raise InputError(
-            "--record needs --output DIR, which stores the actions and observations: add it"
-        )
-    if formats is not None and output is None:
-        raise InputError("--formats needs --output DIR, which writes the figures: add it")
-    if output is not None and json:
+    if output is None:
+        stored = {"--ratios": ratios and not bounds, "--record": record, "--formats": formats}
+        for name, given in stored.items():
+            if given:
+                alternative = " or --bounds" if name == "--ratios" else ""
+                raise InputError(f"{name} needs --output DIR{alternative}: add it")
+    elif json:
         raise InputError(
             "--json cannot be combined with --output, which writes summary.json: remove one of them"
         )
@@ -282,14 +259,12 @@ def simulate(
     from graphbandits.theory import bounds_of, judge_bounds
     from graphbandits.theory.bounds import bounds_summary
 
-    given = prior or []
-    entries = tuple(given) if len(given) > 1 else given[0] if given else None
     made, other = build_models(
         graph,
         arms,
         world,
-        prior=entries,
-        means=None if means is None else _common.numbers(means, "--means"),
+        prior=_common.one_or_all(prior),
+        means=means,
         posterior=posterior,
     )
     plan = Plan.of(
@@ -304,7 +279,7 @@ def simulate(
         ratios=ratios,
         record=record or (),
         eligible=eligible,
-        delay=_common.delay(delay),
+        delay=delay,
         answer_rate=answer_rate,
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
@@ -312,18 +287,8 @@ def simulate(
     if plan.answers is not None:
         size += _common.answers_text(**plan.answers.settings())
     if output is not None:
-        command = ["simulate", *(f"--policy={one}" for one in policy), f"--graph={graph}"]
-        command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
-        command += [f"--arms={plan.process.arms}", f"--output={output}"]
-        models = {"world": world, "posterior": posterior, "means": means}
-        command += [f"--{key}={text}" for key, text in models.items() if text is not None]
-        command += [f"--prior={one}" for one in prior or ()]
-        command += ["--bounds"] if bounds else []
-        command += [f"--ratios={ratios}"] if ratios else []
-        command += [f"--record={word}" for word in plan.recording.trajectories]
-        command += [f"--eligible={eligible}"] if eligible is not None else []
-        if plan.answers is not None:
-            command += [f"--delay={delay}", f"--answer-rate={answer_rate}"]
+        left_out = ["plugin", "workers", "formats"]
+        command = ["simulate", *_common.given_options(context, left_out)]
         start = time.perf_counter()
         with _running():
             study = run_plan(
@@ -345,7 +310,7 @@ def simulate(
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
         _common.print_json(results.summary() | more)
         return
-    print_table(_common.regret_table(results, f"{graph}, {size}"))
+    _common.print_regrets(results, f"{graph}, {size}")
     if bounds:
         _common.print_bounds(judge_bounds(bounds_of(plan, results), results))
 
@@ -392,9 +357,9 @@ def recommend(
     from graphbandits.study.experiment import build_models
 
     announce_compilation()
-    given = prior or []
-    entries = tuple(given) if len(given) > 1 else given[0] if given else None
-    made, other = build_models(graph, arms, world, prior=entries, posterior=posterior)
+    made, other = build_models(
+        graph, arms, world, prior=_common.one_or_all(prior), posterior=posterior
+    )
     # keep the printed output of policies out of the JSON
     with redirect_stdout(sys.stderr) if json else nullcontext():
         found = compare(
@@ -403,7 +368,7 @@ def recommend(
             arms=arms,
             world=made,
             posterior=other,
-            delay=_common.delay(delay),
+            delay=delay,
             answer_rate=answer_rate,
             policies=policy or None,
             trials=trials,
@@ -431,14 +396,14 @@ def _print(found: Recommendation, graph: str) -> None:
     if is_late:
         title += _common.answers_text(settings["delay"], settings["answer_rate"])
     columns = ["regret", "minus first", *["cost of delay"] * is_late, "CPU", "trials"]
-    table = plain_table(title, ["policy"], columns)
+    rows = []
     for one in found.candidates:
         numbers = [_with_interval(one.regret)]
         numbers.append("" if one is found.candidates[0] else _with_interval(one.difference, "+"))
         if is_late:
             numbers.append("" if one.delay_cost is None else _with_interval(one.delay_cost, "+"))
-        table.add_row(one.policy, *numbers, cpu_text(one.cpu), str(one.trials))
-    print_table(table)
+        rows.append((one.policy, *numbers, cpu_text(one.cpu), str(one.trials)))
+    print_rows(title, ["policy"], columns, rows)
     print_text("±: 95 % confidence interval. CPU: of one decision and its update.")
     for name, why in found.left_out.items():
         print_text(f"Left out: {name} {why}.")

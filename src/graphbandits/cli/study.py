@@ -11,7 +11,6 @@ import graphbandits
 from graphbandits.cli import _common
 from graphbandits.cli._common import (
     count,
-    file_size,
     flag,
     load,
     option,
@@ -106,7 +105,7 @@ def export_(
         for one in chosen:
             if missing := one.progress().missing:
                 typer.echo(f"incomplete: {one.key}: {join_limited(missing)}", err=True)
-    print_line(f"{output}: {rows} rows, {file_size(output.stat().st_size)}")
+    print_line(f"{output}: {rows} rows")
 
 
 def report(

@@ -64,13 +64,18 @@ KEEP_ALIVE = 30
 
 def check_settings(settings: Settings) -> str:
     """Check that a service can start; return the name of its store without a password."""
+    from graphbandits.live.requests import MOST_BYTES
     from graphbandits.live.store import open_store
     from graphbandits.service.access import has_valid_token
 
-    if not 1 <= settings.workers <= 64:
-        raise InputError(f"--workers must be 1 to 64, not {settings.workers}")
-    if not 1 <= settings.port <= 65535:
-        raise InputError(f"--port must be 1 to 65535, not {settings.port}")
+    for name, value, most in (
+        ("--workers", settings.workers, 64),
+        ("--port", settings.port, 65535),
+        ("--connections", settings.connections, 1_000_000),
+        ("--body", settings.body_bytes, MOST_BYTES),
+    ):
+        if not 1 <= value <= most:
+            raise InputError(f"{name} must be 1 to {most}, not {value}")
     if not settings.rate >= 0.0:
         raise InputError(f"--rate must be at least 0, not {settings.rate:g}")
     with open_store(settings.store, must_exist=True) as store:
