@@ -13,23 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 import graphbandits
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    cell,
-    count,
-    flag,
-    lifetime,
-    load,
-    local_time,
-    number,
-    option,
-    print_json,
-    print_line,
-    print_pairs,
-    print_records,
-    print_text,
-    small_number,
-)
+from graphbandits.cli import _ui
 from graphbandits.errors import InputError
 from graphbandits.registry import text_of
 
@@ -47,17 +31,17 @@ agent = typer.Typer(
 SHOWN_ENTRIES = 20
 OUTCOME = "an outcome: write ARM=REWARD, such as ann=1, or ARM=TOTAL,COUNT, such as ann=3,10"
 
-Horizon = Annotated[int | None, number("Number of decisions, for policies that need it.")]
-Name = Annotated[str, option("NAME", "Name of the agent in the store.")]
-Id = Annotated[str, typer.Argument(help="Id of the decision.", metavar="ID")]
-Arms = Annotated[list[str], typer.Argument(help="Arms.", metavar="ARM...")]
+Horizon = Annotated[int | None, _ui.number("Number of decisions, for policies that need it.")]
+Name = Annotated[str, _ui.option("NAME", "Name of the agent in the store.")]
+Id = Annotated[str, _ui.argument("ID", "Id of the decision.")]
+Arms = Annotated[list[str], _ui.argument("ARM...", "Arms.")]
 Expires = Annotated[
     float | None,
-    lifetime("Time after which an open decision expires, such as 90 (seconds), 30m, 12h or 3d."),
+    _ui.lifetime("Time after which an open decision expires, such as 90 (seconds), 30m or 3d."),
 ]
 Outcomes = Annotated[
     str | None,
-    option("JSON", 'Outcomes as a JSON object, such as \'{"ann": 1, "bob": [3, 10]}\'.'),
+    _ui.option("JSON", 'Outcomes as a JSON object, such as \'{"ann": 1, "bob": [3, 10]}\'.'),
 ]
 
 
@@ -65,10 +49,7 @@ def _command(command: Callable[..., None]) -> Callable[..., None]:
     """Add a command that gets the agent of STORE, --name and --plugin as its first argument."""
 
     def run(store: str, name: str, plugin: list[Path] | None, **given: Any) -> None:
-        load(plugin)
-        from graphbandits.simulation.progress import announce_compilation
-
-        announce_compilation()
+        _ui.prepare(plugin)
         opened = graphbandits.Agent(store=store, name=name)
         try:
             command(opened, **given)
@@ -76,7 +57,7 @@ def _command(command: Callable[..., None]) -> Callable[..., None]:
             opened.disconnect()
 
     _, *own = signature(command, eval_str=True, locals={"Agent": Any}).parameters.values()
-    place = Parameter("store", Parameter.KEYWORD_ONLY, annotation=_common.Store)
+    place = Parameter("store", Parameter.KEYWORD_ONLY, annotation=_ui.Store)
     shared = signature(_shared, eval_str=True).parameters.values()
     parameters = [place, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *shared))]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
@@ -85,7 +66,7 @@ def _command(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _shared(name: Name = "default", plugin: _common.Plugin = None) -> None:
+def _shared(name: Name = "default", plugin: _ui.Plugin = None) -> None:
     """Options of all commands of an agent."""
 
 
@@ -108,34 +89,33 @@ def _json(text: str | None) -> Any:
 
 @agent.command()
 def init(
-    store: _common.Store,
-    policy: Annotated[str, option("POLICY", "Policy; see 'graphbandits list policies'.")],
-    graph: _common.Graph = "empty",
+    store: _ui.Store,
+    policy: Annotated[str, _ui.option("POLICY", "Policy; see 'graphbandits list policies'.")],
+    graph: _ui.Graph = "empty",
     arms: Annotated[
         str | None,
-        option("ARMS", "Number of arms, or names separated by commas. Default: from the graph."),
+        _ui.option("ARMS", "Number of arms, or names with commas. Default: from the graph."),
     ] = None,
-    seed: Annotated[int | None, number("Seed of the draws. Default: a random one.")] = None,
-    posterior: Annotated[str | None, _common.posterior("beta-bernoulli")] = None,
-    prior: _common.Prior = None,
+    seed: Annotated[int | None, _ui.number("Seed of the draws. Default: a random one.")] = None,
+    posterior: Annotated[str | None, _ui.posterior("beta-bernoulli")] = None,
+    prior: _ui.Prior = None,
     horizon: Horizon = None,
     expires: Expires = None,
     floor: Annotated[
-        float | None,
-        option("P", "Probability of exploration in every decision, for the evaluation of the log."),
+        float | None, _ui.option("P", "Probability of exploration, for the evaluation of the log.")
     ] = None,
     floor_over: Annotated[
         str,
-        option("ARMS", "Arms over which --floor is spread: 'arms' (all) or 'dominating-set'."),
+        _ui.option("ARMS", "Arms over which --floor is spread: 'arms' (all) or 'dominating-set'."),
     ] = "arms",
     name: Name = "default",
-    plugin: _common.Plugin = None,
+    plugin: _ui.Plugin = None,
 ) -> None:
     """Create an agent.
 
     Example: graphbandits agent init campaign.db --policy ids-n --graph complete --arms 4
     """
-    load(plugin)
+    _ui.load(plugin)
     from graphbandits.live.store import open_store
 
     exists, place = False, store
@@ -150,7 +130,7 @@ def init(
         graph,
         seed=seed,
         posterior=posterior,
-        prior=_common.one_or_all(prior),
+        prior=_ui.one_or_all(prior),
         horizon=horizon,
         expires=expires,
         floor=floor,
@@ -159,8 +139,8 @@ def init(
         name=name,
     )
     made.disconnect()
-    shown = text_of(made.policy), count(len(made.arms), "arm"), f"seed {made.seed}"
-    print_line(f"Created agent '{name}': {', '.join(shown)}.")
+    shown = text_of(made.policy), _ui.count(len(made.arms), "arm"), f"seed {made.seed}"
+    _ui.print_line(f"Created agent '{name}': {', '.join(shown)}.")
 
 
 def read_arms(text: str | None) -> int | list[str] | None:
@@ -180,45 +160,34 @@ def read_arms(text: str | None) -> int | list[str] | None:
 @_command
 def decide(
     opened: Agent,
-    n: Annotated[int, number("Number of decisions.")] = 1,
-    distinct: Annotated[bool, flag("--distinct", "Decide for different arms.")] = False,
+    n: Annotated[int, _ui.number("Number of decisions.")] = 1,
+    distinct: Annotated[bool, _ui.flag("--distinct", "Decide for different arms.")] = False,
     among: Annotated[
-        list[str] | None, option("ARM", "Arm that may be played; repeat for several.")
+        list[str] | None, _ui.option("ARM", "Arm that may be played; repeat for several.")
     ] = None,
     exclude: Annotated[
-        list[str] | None, option("ARM", "Arm that may not be played; repeat for several.")
+        list[str] | None, _ui.option("ARM", "Arm that may not be played; repeat for several.")
     ] = None,
     graph: Annotated[
-        str | None, option("GRAPH", "Graph of these decisions. Default: that of the agent.")
+        str | None, _ui.option("GRAPH", "Graph of these decisions. Default: that of the agent.")
     ] = None,
     context: Annotated[
-        str | None, option("JSON", "JSON value that is kept with the decisions.")
+        str | None, _ui.option("JSON", "JSON value that is kept with the decisions.")
     ] = None,
     pending: Annotated[
-        str,
-        option(
-            "WAY",
-            "How outcomes count that are expected from open decisions: ignore, or expected (by "
-            "their expectation).",
-        ),
+        str, _ui.option("WAY", "How outcomes of open decisions count: ignore, or expected.")
     ] = "ignore",
     expires: Expires = None,
-    pi: Annotated[bool, flag("--pi", "Also print the probability of each arm.")] = False,
+    pi: Annotated[bool, _ui.flag("--pi", "Also print the probability of each arm.")] = False,
 ) -> None:
     """Decide which arm to play. Prints each decision as a JSON object on its own line.
 
     Example: graphbandits agent decide campaign.db --exclude bob
     """
-    keys: dict[str, Any] = {
-        "n": n,
-        "distinct": distinct,
-        "among": among,
-        "exclude": exclude,
-        "graph": graph,
-    }
-    keys |= {"context": _json(context), "pending": pending, "expires": expires, "pi": pi}
-    for made in _handle(opened, "decide", **keys)["decisions"]:
-        print_json(made, indent=None)
+    keys: dict[str, Any] = {"n": n, "distinct": distinct, "among": among, "exclude": exclude}
+    keys |= {"graph": graph, "context": _json(context), "pending": pending, "pi": pi}
+    for made in _handle(opened, "decide", expires=expires, **keys)["decisions"]:
+        _ui.print_json(made, indent=None)
 
 
 @_command
@@ -227,17 +196,17 @@ def observe(
     id: Id,
     outcome: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Reward of an arm, as ARM=REWARD, or ARM=TOTAL,COUNT for several outcomes.",
-            metavar="ARM=REWARD...",
+        _ui.argument(
+            "ARM=REWARD...",
+            "Reward of an arm, as ARM=REWARD, or ARM=TOTAL,COUNT for several outcomes.",
         ),
     ] = None,
     outcomes: Outcomes = None,
     partial: Annotated[
-        bool, flag("--partial", "Keep the decision open: more outcomes may come.")
+        bool, _ui.flag("--partial", "Keep the decision open: more outcomes may come.")
     ] = False,
     extra: Annotated[
-        bool, flag("--extra", "Accept outcomes of arms that the decision did not reveal.")
+        bool, _ui.flag("--extra", "Accept outcomes of arms that the decision did not reveal.")
     ] = False,
 ) -> None:
     """Learn from the outcomes of a decision, and close it.
@@ -289,18 +258,18 @@ def learn(
     opened: Agent,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="CSV or Parquet file with the columns arm and reward (and count), or arm, total "
+        _ui.argument(
+            "FILE",
+            "CSV or Parquet file with the columns arm and reward (and count), or arm, total "
             "and count.",
-            metavar="FILE",
         ),
     ] = None,
     outcomes: Outcomes = None,
     key: Annotated[
-        str | None, option("KEY", "Name of the data. Data with the same key is learned once.")
+        str | None, _ui.option("KEY", "Name of the data. Data with the same key is learned once.")
     ] = None,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave out arms that the agent does not have.")
+        bool, _ui.flag("--skip-unknown", "Leave out arms that the agent does not have.")
     ] = False,
 ) -> None:
     """Learn from outcomes without a decision, such as earlier data.
@@ -316,7 +285,7 @@ def learn(
     else:
         learned = opened.learn(file, key=key, unknown=unknown)
     known = "" if learned or key is None else f": the data '{key}' were learned before"
-    print_line(f"Learned {count(learned, 'outcome')}{known}.")
+    _ui.print_line(f"Learned {_ui.count(learned, 'outcome')}{known}.")
 
 
 @_command
@@ -335,7 +304,7 @@ def run(opened: Agent) -> None:
         if waiting:
             raise SystemExit(0)
 
-    with _common.on_sigterm(stop):  # a request is answered before the process ends
+    with _ui.on_sigterm(stop):  # a request is answered before the process ends
         while True:
             waiting = True
             line = b"" if stopping else _read_line(sys.stdin.buffer, MOST_BYTES)
@@ -346,7 +315,7 @@ def run(opened: Agent) -> None:
                 continue
             with redirect_stdout(sys.stderr):  # of a plug-in that prints
                 found = answer(opened, line)
-            print_json(found, indent=None)
+            _ui.print_json(found, indent=None)
 
 
 def _read_line(stream: BinaryIO, most: int) -> bytes:
@@ -363,23 +332,19 @@ def _read_line(stream: BinaryIO, most: int) -> bytes:
 @_command
 def add_arm(
     opened: Agent,
-    arm: Annotated[str, typer.Argument(help="Name of the new arm.", metavar="ARM")],
+    arm: Annotated[str, _ui.argument("ARM", "Name of the new arm.")],
     prior: Annotated[
-        str | None,
-        option("PARAMETERS", "Parameters of its prior, such as 2,5. Default: as the other arms."),
+        str | None, _ui.option("PARAMETERS", "Parameters of its prior. Default: as the other arms.")
     ] = None,
     edge: Annotated[
         list[str] | None,
-        option(
-            "ARM[=P]",
-            "Neighbour in both directions, with a probability such as bob=0.5; repeat for several.",
-        ),
+        _ui.option("ARM[=P]", "Neighbour in both directions, such as bob=0.5; repeat for several."),
     ] = None,
     reveals: Annotated[
-        list[str] | None, option("ARM[=P]", "Arm that the new one reveals; repeat for several.")
+        list[str] | None, _ui.option("ARM[=P]", "Arm that the new one reveals; repeat for several.")
     ] = None,
     revealed_by: Annotated[
-        list[str] | None, option("ARM[=P]", "Arm that reveals the new one; repeat for several.")
+        list[str] | None, _ui.option("ARM[=P]", "Arm that reveals the new one; repeat for several.")
     ] = None,
 ) -> None:
     """Add an arm.
@@ -428,10 +393,7 @@ def resume(opened: Agent, arms: Arms) -> None:
 
 
 @_command
-def set_graph(
-    opened: Agent,
-    graph: Annotated[str, typer.Argument(help=_common.GRAPH_HELP, metavar="GRAPH")],
-) -> None:
+def set_graph(opened: Agent, graph: Annotated[str, _ui.argument("GRAPH", _ui.GRAPH_HELP)]) -> None:
     """Replace the feedback graph. Open decisions keep their graph.
 
     Example: graphbandits agent set-graph campaign.db file:friends.csv
@@ -442,9 +404,9 @@ def set_graph(
 @_command
 def set_policy(
     opened: Agent,
-    policy: Annotated[str, typer.Argument(help="The new policy.", metavar="POLICY")],
+    policy: Annotated[str, _ui.argument("POLICY", "The new policy.")],
     reset: Annotated[
-        bool, flag("--reset", "Start from the prior, if the policy keeps other statistics.")
+        bool, _ui.flag("--reset", "Start from the prior, if the policy keeps other statistics.")
     ] = False,
 ) -> None:
     """Replace the policy, and keep what was learned.
@@ -467,40 +429,30 @@ def reset(opened: Agent) -> None:
 
 
 @_command
-def status(
-    opened: Agent,
-    json: _common.Json = False,
-) -> None:
+def status(opened: Agent, json: _ui.Json = False) -> None:
     """Count decisions and outcomes.
 
     Example: graphbandits agent status campaign.db
     """
     found = _handle(opened, "status")["status"]
     if json:
-        print_json(found)
+        _ui.print_json(found)
         return
-    print_pairs(found)
+    _ui.print_values(found)
 
 
 @_command
 def explain(
     opened: Agent,
-    id: Annotated[
-        str | None, typer.Argument(help="Id of a decision. Default: the agent.", metavar="[ID]")
-    ] = None,
+    id: Annotated[str | None, _ui.argument("[ID]", "Id of a decision. Default: the agent.")] = None,
     at: Annotated[
-        datetime | None,
-        _common.date("Show the agent as it was at a time, such as 2026-01-31T12:00."),
+        datetime | None, _ui.date("Show the agent as it was at a time, such as 2026-01-31T12:00.")
     ] = None,
     figure: Annotated[
         Path | None,
-        option(
-            "FILE",
-            "Draw the graph with the beliefs, or the frontier of the decision, to a .png, .svg or "
-            ".pdf file.",
-        ),
+        _ui.option("FILE", "Draw the beliefs, or the decision, to a .png, .svg or .pdf file."),
     ] = None,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Show what the agent believes and decided last, or why it made a decision.
 
@@ -515,22 +467,22 @@ def explain(
 
         files = save_figure((explanation or shown).figure(), figure)
     if json:
-        print_json(found)
+        _ui.print_json(found)
         return
     if explanation is None:
         _print_agent(found)
     else:
-        print_text(explanation)
+        _ui.print_text(explanation)
     for file in files:
-        print_line(f"Wrote {file}.")
+        _ui.print_line(f"Wrote {file}.")
 
 
 def _print_agent(found: dict[str, Any]) -> None:
     status, arms = found["status"], found["arms"]
-    print_text(
-        f"Agent '{status['name']}': {status['policy']}, {count(status['arms'], 'arm')}, "
-        f"{count(status['decisions'], 'decision')} ({status['open']} open), "
-        f"{count(status['outcomes'] + status['learned'], 'outcome')}."
+    _ui.print_text(
+        f"Agent '{status['name']}': {status['policy']}, {_ui.count(status['arms'], 'arm')}, "
+        f"{_ui.count(status['decisions'], 'decision')} ({status['open']} open), "
+        f"{_ui.count(status['outcomes'] + status['learned'], 'outcome')}."
     )
     has_beliefs = any(one["alpha"] is not None for one in arms)
     records = []
@@ -538,34 +490,33 @@ def _print_agent(found: dict[str, Any]) -> None:
         record = {"arm": str(one["arm"])}
         if has_beliefs:
             chances = {"P(best)": one["alpha"], "regret": one["delta"], "h": one["h"]}
-            record |= {key: "" if x is None else small_number(x) for key, x in chances.items()}
+            record |= {key: "" if x is None else _ui.small_number(x) for key, x in chances.items()}
         record |= {"plays": one["plays"], "outcomes": one["outcomes"]} | one["state"]
         records.append(record | {"": one["status"].replace("active", "")})
     if records:
-        print_records("", records)
+        _ui.print_records("", records)
     if found["others"]:
-        print_text(f"{count(found['others'], 'more arm')} not listed.")
+        _ui.print_text(f"{_ui.count(found['others'], 'more arm')} not listed.")
     if not has_beliefs:
-        print_text(
+        _ui.print_text(
             "There are no beliefs: the policy has no posterior of the arms, or no arm may be "
             "played."
         )
     if not found["decisions"]:
         return
-    print_text("Last decisions, explained by 'agent explain STORE ID':")
+    _ui.print_text("Last decisions, explained by 'agent explain STORE ID':")
     keys = "decision", "time", "arm", "probability"
     last = [{key: one[key] for key in keys} for one in found["decisions"]]
-    print_records("", [one | {"time": local_time(one["time"])} for one in last])
+    _ui.print_records("", [one | {"time": _ui.local_time(one["time"])} for one in last])
 
 
 @_command
 def health(
     opened: Agent,
     level: Annotated[
-        float,
-        _common.fraction("Probability that the test of the posterior ever warns by mistake."),
+        float, _ui.option("X", "Probability that the test of the posterior ever warns by mistake.")
     ] = 0.01,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Report whether outcomes contradict the posterior, and which answers are missing.
 
@@ -573,7 +524,7 @@ def health(
     """
     found = opened.health(level)
     if json:
-        print_json(found.to_dict())
+        _ui.print_json(found.to_dict())
     else:
         _print_health(found)
     raise typer.Exit(1 if found.warnings else 0)
@@ -583,11 +534,11 @@ def _print_health(found: Health) -> None:
     from graphbandits.live.health import age_text
 
     for line in found.warnings:
-        print_text(f"Warning: {line}.")
+        _ui.print_text(f"Warning: {line}.")
     if not found.warnings:
-        print_line("ok: nothing unusual was found.")
+        _ui.print_line("ok: nothing unusual was found.")
     for line in found.notes:
-        print_text(f"Note: {line}.")
+        _ui.print_text(f"Note: {line}.")
     keys = "decisions", "open", "expired", "unanswered", "outcomes", "learned", "late"
     values = {key: getattr(found, key) for key in keys}
     if found.oldest is not None and found.median is not None:
@@ -596,26 +547,25 @@ def _print_health(found: Health) -> None:
     if found.test is not None:
         values["highest average ratio"] = found.test.highest_ratio
         values[f"warning from (level {found.level:g})"] = found.test.threshold
-    print_pairs(values)
+    _ui.print_values(values)
     if found.test is not None and found.test.arms:
-        print_records("Outcomes against the posterior", found.to_dict()["test"]["arms"])
-        print_text(
+        _ui.print_records("Outcomes against the posterior", found.to_dict()["test"]["arms"])
+        _ui.print_text(
             "Ratios are averaged: that of all arms together counts one half, and single arms share "
             "the other half. So one arm alone needs a higher ratio for a warning.\n",
             style="dim",
         )
     if found.answers:
-        print_records("Answers", found.to_dict()["answers"])
+        _ui.print_records("Answers", found.to_dict()["answers"])
 
 
 @_command
 def history(
     opened: Agent,
     last: Annotated[
-        int | None,
-        number(f"Number of entries. Default: {SHOWN_ENTRIES}; all with --json."),
+        int | None, _ui.number(f"Number of entries. Default: {SHOWN_ENTRIES}; all with --json.")
     ] = None,
-    json: Annotated[bool, flag("--json", "Print each entry as JSON on its own line.")] = False,
+    json: Annotated[bool, _ui.flag("--json", "Print each entry as JSON on its own line.")] = False,
 ) -> None:
     """Print the last entries of the journal.
 
@@ -625,14 +575,14 @@ def history(
     entries = _handle(opened, "history", last=shown)["entries"]
     if json:
         for entry in entries:
-            print_json(entry, indent=None)
+            _ui.print_json(entry, indent=None)
         return
     records = []
     for entry in entries:
-        first = {"entry": entry.pop("number"), "time": local_time(entry.pop("time"))}
+        first = {"entry": entry.pop("number"), "time": _ui.local_time(entry.pop("time"))}
         first |= {key: entry.pop(key, "") for key in ("kind", "decision")}
         records.append(first | {"": _details(entry)})
-    print_records("", records)
+    _ui.print_records("", records)
 
 
 def _details(entry: dict[str, Any]) -> str:
@@ -640,11 +590,11 @@ def _details(entry: dict[str, Any]) -> str:
     found = []
     for key, value in entry.items():
         if key == "outcomes" and isinstance(value, dict):
-            found += [f"{arm}={cell(reward)}" for arm, reward in value.items()]
+            found += [f"{arm}={_ui.cell(reward)}" for arm, reward in value.items()]
         elif isinstance(value, bool):
             found += [key] if value else []
         else:
-            found.append(f"{key} {cell(value)}")
+            found.append(f"{key} {_ui.cell(value)}")
     return ", ".join(found)
 
 
@@ -652,7 +602,7 @@ def _details(entry: dict[str, Any]) -> str:
 def log(
     opened: Agent,
     output: Annotated[
-        Path, option("FILE", "File to write: .parquet (with the graphs), .csv or .jsonl.")
+        Path, _ui.option("FILE", "File to write: .parquet (with the graphs), .csv or .jsonl.")
     ],
 ) -> None:
     """Write all decisions with their probabilities and outcomes to a file.
@@ -661,11 +611,11 @@ def log(
     """
     found = opened.log()
     found.write(output)
-    print_line(f"Wrote {count(len(found), 'decision')} to {output}.")
+    _ui.print_line(f"Wrote {_ui.count(len(found), 'decision')} to {output}.")
 
 
 @agent.command("list")
-def list_(store: _common.Store, json: _common.Json = False) -> None:
+def list_(store: _ui.Store, json: _ui.Json = False) -> None:
     """List the agents of a store.
 
     Example: graphbandits agent list campaign.db
@@ -675,10 +625,10 @@ def list_(store: _common.Store, json: _common.Json = False) -> None:
     with open_store(store, must_exist=True) as found:
         names = found.agents()
     if json:
-        print_json({"agents": names})
+        _ui.print_json({"agents": names})
         return
     for name in names:
-        print_line(name)
+        _ui.print_line(name)
 
 
 @_command
@@ -694,7 +644,7 @@ def compact(opened: Agent) -> None:
 def forget(
     opened: Agent,
     before: Annotated[
-        datetime, _common.date("Date or time, such as 2026-01-31 or 2026-01-31T12:00+01:00.")
+        datetime, _ui.date("Date or time, such as 2026-01-31 or 2026-01-31T12:00+01:00.")
     ],
 ) -> None:
     """Remove entries of the journal before a date, and keep what was learned from them.
@@ -702,15 +652,14 @@ def forget(
     Example: graphbandits agent forget campaign.db --before 2026-01-31
     """
     removed = opened.forget(before)
-    print_line(f"Removed {count(removed, 'entry', 'entries')}.")
+    _ui.print_line(f"Removed {_ui.count(removed, 'entry', 'entries')}.")
 
 
 @agent.command()
 def backup(
-    store: _common.Store,
+    store: _ui.Store,
     target: Annotated[
-        str,
-        typer.Argument(help="A new file, or the address of an empty database.", metavar="TARGET"),
+        str, _ui.argument("TARGET", "A new file, or the address of an empty database.")
     ],
 ) -> None:
     """Copy a store with all its agents, also while they are in use.
@@ -721,7 +670,7 @@ def backup(
 
     with open_store(store, must_exist=True) as source, open_store(target) as copy:
         source.copy_to(copy)
-        print_line(f"Copied {count(len(copy.agents()), 'agent')}.")
+        _ui.print_line(f"Copied {_ui.count(len(copy.agents()), 'agent')}.")
 
 
 @_command
@@ -731,58 +680,49 @@ def verify(opened: Agent) -> None:
     Example: graphbandits agent verify campaign.db
     """
     replayed = opened.verify()
-    print_line(f"Replayed {count(replayed, 'entry', 'entries')}: the state is the same.")
+    _ui.print_line(f"Replayed {_ui.count(replayed, 'entry', 'entries')}: the state is the same.")
 
 
 def evaluate(
     log: Annotated[
         Path,
-        typer.Argument(
-            help="Log of decisions: a file of 'graphbandits agent log', or a CSV, JSONL or Parquet "
+        _ui.argument(
+            "LOG",
+            "Log of decisions: a file of 'graphbandits agent log', or a CSV, JSONL or Parquet "
             "file with the columns arm, probability (or pi) and reward (or outcomes).",
-            metavar="LOG",
         ),
     ],
     policy: Annotated[
         list[str],
-        option(
-            "POLICY",
-            'Policy, arm, or probabilities as a JSON object such as \'{"ann": 0.5, "bob": '
-            "0.5}'; repeat for several.",
-        ),
+        _ui.option("POLICY", "Policy, arm, or probabilities as a JSON object; repeat for several."),
     ],
     estimator: Annotated[
-        str,
-        option(
-            "NAME",
-            "ips, snips, dr (doubly robust), dr-side (with side observations), replay (uniform "
-            "logs), or auto.",
-        ),
+        str, _ui.option("NAME", "ips, snips, dr (doubly robust), dr-side, replay, or auto.")
     ] = "auto",
-    level: Annotated[float, option("LEVEL", "Level of the intervals.")] = 0.95,
+    level: Annotated[float, _ui.option("LEVEL", "Level of the intervals.")] = 0.95,
     graph: Annotated[
         str | None,
-        option("GRAPH", "Feedback graph of a log that has none, as in 'graphbandits graph'."),
+        _ui.option("GRAPH", "Feedback graph of a log that has none, as in 'graphbandits graph'."),
     ] = None,
     arms: Annotated[
         str | None,
-        option("ARMS", "Names of the arms of this graph, separated by commas, or their number."),
+        _ui.option("ARMS", "Names of the arms of this graph, with commas, or their number."),
     ] = None,
-    posterior: Annotated[str | None, _common.posterior("that of the log")] = None,
-    prior: _common.Prior = None,
+    posterior: Annotated[str | None, _ui.posterior("that of the log")] = None,
+    prior: _ui.Prior = None,
     horizon: Horizon = None,
     before: Annotated[
         datetime | None,
-        _common.date("Use only decisions that were made before this date, such as 2026-01-31."),
+        _ui.date("Use only decisions that were made before this date, such as 2026-01-31."),
     ] = None,
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    plugin: _ui.Plugin = None,
+    json: _ui.Json = False,
 ) -> None:
     """Estimate the expected reward per decision of policies, from a log of other decisions.
 
     Example: graphbandits evaluate log.parquet --policy ids-n --policy uniform
     """
-    load(plugin)
+    _ui.load(plugin)
     made = graphbandits.DecisionLog.of(log, read_arms(arms), graph)
     found = [
         graphbandits.evaluate(
@@ -791,14 +731,14 @@ def evaluate(
             estimator=estimator,
             level=level,
             posterior=posterior,
-            prior=_common.one_or_all(prior),
+            prior=_ui.one_or_all(prior),
             horizon=horizon,
             before=before,
         )
         for text in policy
     ]
     if json:
-        print_json({"evaluations": [one.to_dict() for one in found]})
+        _ui.print_json({"evaluations": [one.to_dict() for one in found]})
         return
     _print(found)
 
@@ -806,21 +746,22 @@ def evaluate(
 def _print(found: list[Evaluation]) -> None:
     first = found[0]
     keys = "policy", "estimator", "value", "interval", "guaranteed"
-    print_records(
+    _ui.print_records(
         "",
         [
             {key: getattr(one, key) for key in keys} | {"effective": f"{one.effective:.0f}"}
             for one in found
         ],
     )
-    print_text(
-        f"{count(first.decisions, 'decision')}, {count(first.open_decisions, 'open one')} left "
-        f"out; average reward of the plays {first.logged:.4g}."
+    decisions = _ui.count(first.decisions, "decision")
+    _ui.print_text(
+        f"{decisions}, {_ui.count(first.open_decisions, 'open one')} left out; average reward of "
+        f"the plays {first.logged:.4g}."
     )
-    print_text(
+    _ui.print_text(
         f"Level {first.level:g}; 'interval' is asymptotic, 'guaranteed' valid for any number of "
         "decisions."
     )
     for one in found:
         for warning in one.warnings:
-            print_text(f"Warning ({one.policy}): {warning}.")
+            _ui.print_text(f"Warning ({one.policy}): {warning}.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.box import SIMPLE
@@ -47,16 +48,16 @@ def option(metavar: str, help: str, **more: Any) -> Any:
     return typer.Option(help=help, metavar=metavar, **more)
 
 
+def argument(metavar: str, help: str) -> Any:
+    return typer.Argument(help=help, metavar=metavar)
+
+
 def number(help: str) -> Any:
-    return option("N", help, parser=_parser(int, "an integer"))
+    return option("N", help)
 
 
 def seconds(help: str) -> Any:
-    return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
-
-
-def fraction(help: str) -> Any:
-    return option("X", help, parser=_parser(float, "a number"))
+    return option("SECONDS", help)
 
 
 def lifetime(help: str) -> Any:
@@ -107,6 +108,14 @@ STORE_HELP = (
 Store = Annotated[str, typer.Argument(help=STORE_HELP, metavar="STORE")]
 Seed = Annotated[int, number("Random seed. The same seed gives the same results.")]
 FileSeed = Annotated[int | None, number("Random seed. Default: the seed of the file, or 0.")]
+Formats = Annotated[
+    Any,
+    option(
+        "LIST",
+        "Formats of the figures, such as 'svg' or 'png,pdf'. Default: all three.",
+        parser=lambda text: [word.strip() for word in text.split(",")],
+    ),
+]
 Arms = Annotated[int | None, number("Number of arms. Default: fixed by the graph, or 5.")]
 Graph = Annotated[str, option("GRAPH", GRAPH_HELP)]
 ExperimentName = Annotated[
@@ -119,33 +128,20 @@ Workers = Annotated[
 ]
 Cluster = Annotated[
     str | None,
-    option(
-        "ADDRESS",
-        "Run on a dask.distributed cluster: address of the scheduler, such as tcp://host:8786.",
-    ),
+    option("ADDRESS", "Address of a dask.distributed scheduler, such as tcp://host:8786."),
 ]
 Plugin = Annotated[
-    list[Path] | None,
-    option(
-        "FILE",
-        "Python file with your own policies, graphs, worlds or posteriors; repeat for several.",
-    ),
+    list[Path] | None, option("FILE", "Python file with your own plug-ins; repeat for several.")
 ]
 World = Annotated[
     str | None,
-    option(
-        "WORLD",
-        "Reward model, such as \"gaussian(noise=0.5)\"; see 'graphbandits list worlds'. Default: "
-        "bernoulli.",
-    ),
+    option("WORLD", "Reward model, such as gaussian(noise=0.5); see 'graphbandits list worlds'."),
 ]
 Posterior = Annotated[str | None, posterior("that of the world")]
 Prior = Annotated[
     list[str] | None,
     option(
-        "PARAMETERS",
-        "Parameters of the prior, such as 2,5 or mean=0,sd=2; once for all arms, or repeated once "
-        "per arm.",
+        "PARAMETERS", "Parameters of the prior, such as mean=0,sd=2; once, or repeated per arm."
     ),
 ]
 Means = Annotated[
@@ -163,35 +159,21 @@ StudyKeys = Annotated[
 ]
 Json = Annotated[bool, flag("--json", "Print JSON instead of text.")]
 Bounds = Annotated[
-    bool,
-    flag(
-        "--bounds", "Show the proved regret bounds in the regret figure and in the printed results."
-    ),
+    bool, flag("--bounds", "Show the proved regret bounds in the figure and the printed results.")
 ]
 Ratios = Annotated[
     str | None,
     option(
         "GAIN",
-        "Record the information ratios of every trial, with the information gain 'joint' (exact) "
-        "or 'bound' (G h). They are stored in the results, and give each policy the bound of "
-        "Lemma 1.",
+        "Record information ratios, for Lemma 1, with the gain joint (exact) or bound (G h).",
     ),
 ]
 Record = Annotated[
     list[str] | None,
-    option(
-        "WORD",
-        "Also store what each trial played ('actions') or observed ('observations') in every "
-        "round, or which arms were eligible ('eligible'); repeat for several.",
-    ),
+    option("WORD", "Also store actions, observations or eligible arms of each round."),
 ]
 Eligible = Annotated[
-    float | None,
-    option(
-        "P",
-        "Probability that an arm is eligible, in each trial and round. Only eligible arms are "
-        "played. Default: all arms are eligible.",
-    ),
+    float | None, option("P", "Probability that an arm may be played in a round. Default: 1.")
 ]
 Delay = Annotated[
     Any,
@@ -202,10 +184,7 @@ Delay = Annotated[
         parser=_parser(_delay, "a whole number such as 30, or two such as 0,60"),
     ),
 ]
-AnswerRate = Annotated[
-    float,
-    option("P", "Probability that an outcome arrives, for each outcome."),
-]
+AnswerRate = Annotated[float, option("P", "Probability that an outcome arrives, for each outcome.")]
 
 
 def answers_text(delay: int | list[int] = 0, answer_rate: float = 1.0) -> str:
@@ -233,6 +212,14 @@ def one_or_all(texts: list[str] | None) -> str | tuple[str, ...] | None:
     return texts[0] if texts and len(texts) == 1 else tuple(texts or ()) or None
 
 
+def prepare(plugins: Sequence[Path] | None = None) -> None:
+    """Load plug-ins, and announce the compilation of kernels."""
+    from graphbandits.simulation.progress import announce_compilation
+
+    load(plugins)
+    announce_compilation()
+
+
 def load(plugins: Sequence[Path] | None) -> None:
     if plugins:
         from graphbandits.plugins import load_plugin
@@ -252,10 +239,6 @@ def on_sigterm(handler: Callable[..., Any]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-#: Spaces between the columns of a table.
-GAP = 2
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:
@@ -312,53 +295,27 @@ def local_time(time: str | float) -> str:
 # --- tables
 
 
-def plain_table(title: str, words: Sequence[str], numbers: Sequence[str] = ()) -> Table:
-    """Return an empty table: first left-aligned text columns, then right-aligned numbers."""
-    table = Table(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE,
-        padding=(0, GAP - 1, 0, 0),
-    )
-    for column in words:
-        table.add_column(column)
-    for column in numbers:
-        table.add_column(column, justify="right")
-    return table
-
-
-def print_rows(
-    title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]
-) -> None:
-    """Print a table with left-aligned text columns and right-aligned numbers."""
-    table = plain_table(title, words, numbers)
+def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table with one row per record and one column per key; columns of numbers right."""
+    if not records:
+        return
+    style: Any = {"title_justify": "left", "title_style": "bold", "box": SIMPLE}
+    table = Table(title=title or None, padding=(0, 1, 0, 0), **style)
+    rows = [[cell(value) for value in record.values()] for record in records]
+    for i, key in enumerate(records[0]):
+        is_number = i > 0 and all(re.match(r"[-+*.\d]|none|unknown|$", row[i]) for row in rows)
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(key.replace("_", " "), justify=justify, no_wrap=i == 0)
     for row in rows:
         table.add_row(*row)
     print_text(table)
 
 
-def print_pairs(values: Mapping[str, Any]) -> None:
+def print_values(values: Mapping[str, Any]) -> None:
     """Print names with their values."""
-    table = plain_table("", [""], [""])
-    table.show_header = False
+    width = max(map(len, values))
     for key, value in values.items():
-        table.add_row(key, cell(value))
-    print_text(table)
-
-
-def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table with one row per record and one column per key."""
-    if not records:
-        return
-    table = plain_table(title, [])
-    for key in records[0]:
-        is_number = all(isinstance(one[key], int | float) for one in records)
-        table.add_column(key.replace("_", " "), justify="right" if is_number else "left")
-    table.columns[0].no_wrap = True
-    for one in records:
-        table.add_row(*map(cell, one.values()))
-    print_text(table)
+        print_line(f"  {key:{width}}  {cell(value)}")
 
 
 def cell(value: Any) -> str:
@@ -382,17 +339,20 @@ def print_regrets(results: Results, title: str) -> None:
     The intervals of the differences from the best are simultaneous for all pairs of policies.
     """
     paired = results.from_best()
-    rows = []
+    records = []
     for name in results.ranking():
-        quantiles = results[name].final_quantiles()
-        row = [name, mean_text(results[name].mean[-1])]
-        row.append(interval_text(*results.interval(name), sign=""))
-        row += [f"{quantiles[level]:.2f}" for level in ("0.5", "0.95")]
-        other = paired.get(name)
-        row.append(f"{other.mean:+.2f} {interval_text(other.low, other.high)}" if other else "")
-        rows.append(row)
-    numbers = ["regret", "95% interval", "median", "95% quantile", "vs the best, paired"]
-    print_rows(title, ["policy"], numbers, rows)
+        quantiles, other = results[name].final_quantiles(), paired.get(name)
+        difference = f"{other.mean:+.2f} {interval_text(other.low, other.high)}" if other else ""
+        record = {
+            "policy": name,
+            "regret": mean_text(results[name].mean[-1]),
+            "95% interval": interval_text(*results.interval(name), sign=""),
+            "median": f"{quantiles['0.5']:.2f}",
+            "95% quantile": f"{quantiles['0.95']:.2f}",
+            "vs the best, paired": difference,
+        }
+        records.append(record)
+    print_records(title, records)
 
 
 def print_claims(judgements: Sequence[Judgement]) -> None:
@@ -400,54 +360,49 @@ def print_claims(judgements: Sequence[Judgement]) -> None:
 
     Intervals are simultaneous for all pairs of a claim.
     """
-    rows = []
+    records = []
     for judgement in judgements:
-        d = judgement.decisive
-        words = judgement.claim.text, judgement.verdict, f"{d.first} - {d.second}"
-        rows.append((*words, f"{d.mean:+.2f}", interval_text(d.low, d.high)))
-    print_rows("Claims", ["claim", "verdict", "decided by"], ["paired", "95% interval"], rows)
+        decisive = judgement.decisive
+        record = {
+            "claim": judgement.claim.text,
+            "verdict": judgement.verdict,
+            "decided by": f"{decisive.first} - {decisive.second}",
+            "paired": f"{decisive.mean:+.2f}",
+            "95% interval": interval_text(decisive.low, decisive.high),
+        }
+        records.append(record)
+    print_records("Claims", records)
 
 
 def print_published(comparisons: Sequence[PublishedComparison], source: str) -> None:
     """Print our and published mean regrets, with their distance in standard errors."""
     from graphbandits.study.claims import MAX_DISTANCE
 
-    rows = []
-    for c in comparisons:
-        means = mean_text(c.mean, c.standard_error), mean_text(c.published_mean, c.published_error)
-        distance = f"{c.distance:+.1f} s.e.", "yes" if c.within else "no"
-        unknown = math.isnan(c.distance)
-        rows.append((c.policy, *means, *(["unknown"] * 2 if unknown else distance)))
-    numbers = ["ours (s.e.)", "published (s.e.)", "distance", f"within {MAX_DISTANCE:g} s.e."]
-    print_rows(f"Published: {source}", ["policy"], numbers, rows)
+    records = []
+    for one in comparisons:
+        is_known = not math.isnan(one.distance)
+        record = {
+            "policy": one.policy,
+            "ours (s.e.)": mean_text(one.mean, one.standard_error),
+            "published (s.e.)": mean_text(one.published_mean, one.published_error),
+            "distance": f"{one.distance:+.1f} s.e." if is_known else "unknown",
+            f"within {MAX_DISTANCE:g} s.e.": one.within if is_known else "unknown",
+        }
+        records.append(record)
+    print_records(f"Published: {source}", records)
 
 
 def print_sweep(results: Mapping[Any, Results], title: str, label: str) -> None:
-    """Print means (standard errors): one row per value, one column per policy.
-
-    A star marks the lowest regret of each row. A table that is too wide is split into several.
-    """
-    columns: dict[str, dict[str, str]] = {}
+    """Print means (standard errors): one row per value, one column per policy."""
+    records = []
     for value, found in results.items():
         best = found[found.ranking()[0]].mean[-1]
+        record = {label: str(value)}
         for name, one in found.policies.items():
-            star = "*" * bool(one.mean[-1] == best)
             text = mean_text(float(one.mean[-1]), float(one.standard_error[-1]))
-            columns.setdefault(name, {})[str(value)] = star + text
-    values = [str(value) for value in results]
-    room = plain_console().width - max(map(len, (label, *values))) - GAP
-    blocks: list[list[str]] = []
-    left = 0
-    for name, cells in columns.items():
-        needed = max(map(len, (name, *cells.values()))) + GAP
-        if needed > left:
-            blocks.append([])
-            left = room
-        blocks[-1].append(name)
-        left -= needed
-    for block in blocks:
-        rows = ([value, *(columns[name].get(value, "") for name in block)] for value in values)
-        print_rows(title if block is blocks[0] else "", [label], block, rows)
+            record[name] = "*" * bool(one.mean[-1] == best) + text
+        records.append(record)
+    print_records(title, records)
     print_text("Mean regret (standard error); * marks the lowest mean in each row.\n")
 
 
@@ -459,13 +414,18 @@ def print_bounds(judged: Sequence[BoundVerdict]) -> None:
     if not judged:
         print_text("None of these policies has a proved bound.\n")
         return
-    rows = []
+    records = []
     for one in judged:
         error = math.nan if one.bound.exact else one.bound.final_error
-        bound = mean_text(one.bound.final, error)
-        rows.append((one.policy, one.bound.name, bound, mean_text(one.mean), one.verdict))
-    numbers = ["bound", "mean", "mean is"]
-    print_rows("Bounds on the expected regret", ["policy", "source"], numbers, rows)
+        record = {
+            "policy": one.policy,
+            "source": one.bound.name,
+            "bound": mean_text(one.bound.final, error),
+            "mean": mean_text(one.mean),
+            "mean is": one.verdict,
+        }
+        records.append(record)
+    print_records("Bounds on the expected regret", records)
 
 
 def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> None:
@@ -482,17 +442,6 @@ def print_entry(entry: SimulationEntry | SweepEntry, bounds: bool = False) -> No
         print_bounds(entry.kept_bounds)
     if entry.published is not None:
         print_published(entry.comparisons, entry.published.source)
-
-
-def table_of(columns: Sequence[tuple[str, Iterable[str]]], wrapped: str | None = None) -> Table:
-    table = plain_table("", [])
-    for header, _ in columns:
-        left = header in ("arm", "")
-        wrap = header == wrapped  # wrap long parameters rather than cut other numbers
-        table.add_column(header, justify="left" if left else "right", no_wrap=not wrap)
-    for row in zip(*(cells for _, cells in columns), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def small_number(value: float, form: str = ".4f") -> str:
