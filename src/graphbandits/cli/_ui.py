@@ -53,11 +53,15 @@ def argument(metavar: str, help: str) -> Any:
 
 
 def number(help: str) -> Any:
-    return option("N", help)
+    return option("N", help, parser=_parser(int, "an integer"))
 
 
 def seconds(help: str) -> Any:
-    return option("SECONDS", help)
+    return option("SECONDS", help, parser=_parser(float, "a number of seconds"))
+
+
+def fraction(help: str) -> Any:
+    return option("X", help, parser=_parser(float, "a number"))
 
 
 def lifetime(help: str) -> Any:

@@ -514,7 +514,7 @@ def _print_agent(found: dict[str, Any]) -> None:
 def health(
     opened: Agent,
     level: Annotated[
-        float, _ui.option("X", "Probability that the test of the posterior ever warns by mistake.")
+        float, _ui.fraction("Probability that the test of the posterior ever warns by mistake.")
     ] = 0.01,
     json: _ui.Json = False,
 ) -> None:
@@ -590,7 +590,8 @@ def _details(entry: dict[str, Any]) -> str:
     found = []
     for key, value in entry.items():
         if key == "outcomes" and isinstance(value, dict):
-            found += [f"{arm}={_ui.cell(reward)}" for arm, reward in value.items()]
+            rewards = {arm: _ui.cell(reward).replace(" ", "") for arm, reward in value.items()}
+            found += [f"{arm}={reward}" for arm, reward in rewards.items()]
         elif isinstance(value, bool):
             found += [key] if value else []
         else:
