@@ -309,7 +309,8 @@ def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
     for i, key in enumerate(records[0]):
         is_number = i > 0 and all(re.match(r"[-+*.\d]|none|unknown|$", row[i]) for row in rows)
         justify: Literal["left", "right"] = "right" if is_number else "left"
-        table.add_column(key.replace("_", " "), justify=justify, no_wrap=i == 0)
+        is_short = i == 0 or not any(" " in row[i] for row in rows)  # a number is never cut
+        table.add_column(key.replace("_", " "), justify=justify, no_wrap=is_short)
     for row in rows:
         table.add_row(*row)
     print_text(table)

@@ -458,6 +458,10 @@ def explain(
 
     Example: graphbandits agent explain campaign.db 17-9f86d081e4a2 --figure decision.png
     """
+    if figure is not None:
+        from graphbandits.catalogue import check_figure_path
+
+        check_figure_path(figure, "--figure")
     shown = opened if at is None else opened.at(at)
     explanation = None if id is None else shown.explain(id)
     found = shown.overview() if explanation is None else explanation.to_dict()
