@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.cli._common import GRAPH_HELP
+from graphbandits.cli._ui import GRAPH_HELP
 from graphbandits.registry import registered
 from graphbandits.simulation.results import Results
 from graphbandits.study.directory import Directory

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import graphbandits
-from graphbandits.cli._common import claim_table, published_table, sweep_tables
+from graphbandits.cli._ui import claim_table, published_table, sweep_tables
 from graphbandits.study.claims import Claim, Published, compare, judge
 
 

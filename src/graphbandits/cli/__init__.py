@@ -13,10 +13,7 @@ from graphbandits import __version__
 from graphbandits.cli import agent, inspect, plugins, serve, simulate, study
 from graphbandits.errors import GraphBanditsError, InputWarning
 
-__all__ = [
-    "app",
-    "main",
-]
+__all__ = ["app", "main"]
 
 #: Longest word (such as a path) that an error message shows in full.
 LONGEST_WORD = 500

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from datetime import datetime
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 import graphbandits
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    count,
-    flag,
-    lifetime,
-    load,
-    number,
-    option,
-    plain_console,
-    plain_table,
-    print_json,
-    print_line,
-    print_table,
-    print_text,
-    small_number,
-    table_of,
-)
+from graphbandits.cli import _ui
 from graphbandits.errors import InputError
 from graphbandits.registry import text_of
 
@@ -48,47 +31,49 @@ agent = typer.Typer(
 SHOWN_ENTRIES = 20
 OUTCOME = "an outcome: write ARM=REWARD, such as ann=1, or ARM=TOTAL,COUNT, such as ann=3,10"
 
-Place = Annotated[
-    str,
-    typer.Argument(
-        help="File of SQLite, such as campaign.db, or address of a PostgreSQL database, such as "
-        "postgresql://user@host/database.",
-        metavar="STORE",
-    ),
-]
-Name = Annotated[str, option("NAME", "Name of the agent in the store.")]
-Id = Annotated[str, typer.Argument(help="Id of the decision.", metavar="ID")]
-Arms = Annotated[list[str], typer.Argument(help="Arms.", metavar="ARM...")]
+Horizon = Annotated[int | None, _ui.number("Number of decisions, for policies that need it.")]
+Name = Annotated[str, _ui.option("NAME", "Name of the agent in the store.")]
+Id = Annotated[str, _ui.argument("ID", "Id of the decision.")]
+Arms = Annotated[list[str], _ui.argument("ARM...", "Arms.")]
 Expires = Annotated[
     float | None,
-    lifetime("Time after which an open decision expires, such as 90 (seconds), 30m, 12h or 3d."),
+    _ui.lifetime("Time after which an open decision expires, such as 90 (seconds), 30m or 3d."),
 ]
 Outcomes = Annotated[
     str | None,
-    option("JSON", 'Outcomes as a JSON object, such as \'{"ann": 1, "bob": [3, 10]}\'.'),
+    _ui.option("JSON", 'Outcomes as a JSON object, such as \'{"ann": 1, "bob": [3, 10]}\'.'),
 ]
 
 
-@contextmanager
-def _opened(store: str, name: str, plugin: list[Path] | None) -> Iterator[Agent]:
-    load(plugin)
-    from graphbandits.simulation.progress import announce_compilation
+def _command(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a command that gets the agent of STORE, --name and --plugin as its first argument."""
 
-    announce_compilation()
-    opened = graphbandits.Agent(store=store, name=name)
-    try:
-        yield opened
-    finally:
-        opened.disconnect()
+    def run(store: str, name: str, plugin: list[Path] | None, **given: Any) -> None:
+        _ui.prepare(plugin)
+        opened = graphbandits.Agent(store=store, name=name)
+        try:
+            command(opened, **given)
+        finally:
+            opened.disconnect()
+
+    _, *own = signature(command, eval_str=True, locals={"Agent": Any}).parameters.values()
+    place = Parameter("store", Parameter.KEYWORD_ONLY, annotation=_ui.Store)
+    shared = signature(_shared, eval_str=True).parameters.values()
+    parameters = [place, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own, *shared))]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__doc__ = command.__doc__
+    agent.command(command.__name__.replace("_", "-"))(run)
+    return command
 
 
-def _call(
-    store: str, name: str, plugin: list[Path] | None, op: str, **keys: object
-) -> dict[str, Any]:
-    with _opened(store, name, plugin) as opened:
-        from graphbandits.live.requests import handle
+def _shared(name: Name = "default", plugin: _ui.Plugin = None) -> None:
+    """Options of all commands of an agent."""
 
-        return handle(opened, {"op": op, **keys})
+
+def _handle(opened: Agent, op: str, **keys: object) -> dict[str, Any]:
+    from graphbandits.live.requests import handle
+
+    return handle(opened, {"op": op, **keys})
 
 
 def _json(text: str | None) -> Any:
@@ -104,84 +89,58 @@ def _json(text: str | None) -> Any:
 
 @agent.command()
 def init(
-    store: Place,
-    policy: Annotated[str, option("POLICY", "Policy; see 'graphbandits list policies'.")],
-    graph: Annotated[str, option("GRAPH", _common.GRAPH_HELP)] = "empty",
+    store: _ui.Store,
+    policy: Annotated[str, _ui.option("POLICY", "Policy; see 'graphbandits list policies'.")],
+    graph: _ui.Graph = "empty",
     arms: Annotated[
         str | None,
-        option("ARMS", "Number of arms, or names separated by commas. Default: from the graph."),
+        _ui.option("ARMS", "Number of arms, or names with commas. Default: from the graph."),
     ] = None,
-    seed: Annotated[int | None, number("Seed of the draws. Default: a random one.")] = None,
-    posterior: Annotated[
-        str | None,
-        option(
-            "POSTERIOR",
-            "Model of the rewards, such as \"normal(sd=2)\"; see 'graphbandits list posteriors'. "
-            "Default: beta-bernoulli.",
-        ),
-    ] = None,
-    prior: Annotated[
-        list[str] | None,
-        option(
-            "PARAMETERS",
-            "Parameters of the prior, such as 2,5 or mean=0,sd=2; once for all arms, or repeated "
-            "once per arm.",
-        ),
-    ] = None,
-    horizon: Annotated[
-        int | None, number("Number of decisions, for policies that need it.")
-    ] = None,
+    seed: Annotated[int | None, _ui.number("Seed of the draws. Default: a random one.")] = None,
+    posterior: Annotated[str | None, _ui.posterior("beta-bernoulli")] = None,
+    prior: _ui.Prior = None,
+    horizon: Horizon = None,
     expires: Expires = None,
     floor: Annotated[
-        float | None,
-        option("P", "Probability of exploration in every decision, for the evaluation of the log."),
+        float | None, _ui.option("P", "Probability of exploration, for the evaluation of the log.")
     ] = None,
     floor_over: Annotated[
         str,
-        option("ARMS", "Arms over which --floor is spread: 'arms' (all) or 'dominating-set'."),
+        _ui.option("ARMS", "Arms over which --floor is spread: 'arms' (all) or 'dominating-set'."),
     ] = "arms",
     name: Name = "default",
-    plugin: _common.Plugin = None,
+    plugin: _ui.Plugin = None,
 ) -> None:
     """Create an agent.
 
     Example: graphbandits agent init campaign.db --policy ids-n --graph complete --arms 4
     """
-    load(plugin)
+    _ui.load(plugin)
     from graphbandits.live.store import open_store
 
-    settings: dict[str, Any] = {
-        "policy": policy,
-        "graph": graph,
-        "arms": read_arms(arms),
-        "posterior": posterior,
-        "prior": prior[0] if prior and len(prior) == 1 else prior,
-        "horizon": horizon,
-        "expires": expires,
-        "floor": floor,
-        "floor_over": floor_over,
-    }
-    checked = graphbandits.Agent(**settings, seed=seed)  # before a file is created
-    if name in _names(store):
-        with open_store(store, must_exist=True) as found:
-            raise InputError(
-                f"{found.place} has an agent '{name}': choose another --name, or another store"
-            )
-    made = graphbandits.Agent(**settings, seed=checked.seed, store=store, name=name)
+    exists, place = False, store
+    # a store that does not exist is created
+    with suppress(InputError), open_store(store, must_exist=True) as found:
+        exists, place = name in found.agents(), found.place
+    if exists:
+        raise InputError(f"{place} has an agent '{name}': choose another --name, or another store")
+    made = graphbandits.Agent(
+        policy,
+        read_arms(arms),
+        graph,
+        seed=seed,
+        posterior=posterior,
+        prior=_ui.one_or_all(prior),
+        horizon=horizon,
+        expires=expires,
+        floor=floor,
+        floor_over=floor_over,
+        store=store,
+        name=name,
+    )
     made.disconnect()
-    shown = text_of(made.policy), count(len(made.arms), "arm"), f"seed {made.seed}"
-    print_line(f"Created agent '{name}': {', '.join(shown)}.")
-
-
-def _names(store: str) -> list[str]:
-    """Return the names of the agents of a store; none if there is no store."""
-    from graphbandits.live.store import open_store
-
-    try:
-        with open_store(store, must_exist=True) as found:
-            return found.agents()
-    except InputError:
-        return []
+    shown = text_of(made.policy), _ui.count(len(made.arms), "arm"), f"seed {made.seed}"
+    _ui.print_line(f"Created agent '{name}': {', '.join(shown)}.")
 
 
 def read_arms(text: str | None) -> int | list[str] | None:
@@ -198,72 +157,57 @@ def read_arms(text: str | None) -> int | list[str] | None:
         return [name.strip() for name in text.split(",")]
 
 
-@agent.command()
+@_command
 def decide(
-    store: Place,
-    n: Annotated[int, number("Number of decisions.")] = 1,
-    distinct: Annotated[bool, flag("--distinct", "Decide for different arms.")] = False,
+    opened: Agent,
+    n: Annotated[int, _ui.number("Number of decisions.")] = 1,
+    distinct: Annotated[bool, _ui.flag("--distinct", "Decide for different arms.")] = False,
     among: Annotated[
-        list[str] | None, option("ARM", "Arm that may be played; repeat for several.")
+        list[str] | None, _ui.option("ARM", "Arm that may be played; repeat for several.")
     ] = None,
     exclude: Annotated[
-        list[str] | None, option("ARM", "Arm that may not be played; repeat for several.")
+        list[str] | None, _ui.option("ARM", "Arm that may not be played; repeat for several.")
     ] = None,
     graph: Annotated[
-        str | None, option("GRAPH", "Graph of these decisions. Default: that of the agent.")
+        str | None, _ui.option("GRAPH", "Graph of these decisions. Default: that of the agent.")
     ] = None,
     context: Annotated[
-        str | None, option("JSON", "JSON value that is kept with the decisions.")
+        str | None, _ui.option("JSON", "JSON value that is kept with the decisions.")
     ] = None,
     pending: Annotated[
-        str,
-        option(
-            "WAY",
-            "How outcomes count that are expected from open decisions: ignore, or expected (by "
-            "their expectation).",
-        ),
+        str, _ui.option("WAY", "How outcomes of open decisions count: ignore, or expected.")
     ] = "ignore",
     expires: Expires = None,
-    pi: Annotated[bool, flag("--pi", "Also print the probability of each arm.")] = False,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
+    pi: Annotated[bool, _ui.flag("--pi", "Also print the probability of each arm.")] = False,
 ) -> None:
     """Decide which arm to play. Prints each decision as a JSON object on its own line.
 
     Example: graphbandits agent decide campaign.db --exclude bob
     """
-    keys: dict[str, Any] = {
-        "n": n,
-        "distinct": distinct,
-        "among": among,
-        "exclude": exclude,
-        "graph": graph,
-    }
-    keys |= {"context": _json(context), "pending": pending, "expires": expires, "pi": pi}
-    for made in _call(store, name, plugin, "decide", **keys)["decisions"]:
-        _print_json_line(made)
+    keys: dict[str, Any] = {"n": n, "distinct": distinct, "among": among, "exclude": exclude}
+    keys |= {"graph": graph, "context": _json(context), "pending": pending, "pi": pi}
+    for made in _handle(opened, "decide", expires=expires, **keys)["decisions"]:
+        _ui.print_json(made, indent=None)
 
 
-@agent.command()
+@_command
 def observe(
-    store: Place,
+    opened: Agent,
     id: Id,
     outcome: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Reward of an arm, as ARM=REWARD, or ARM=TOTAL,COUNT for several outcomes.",
-            metavar="ARM=REWARD...",
+        _ui.argument(
+            "ARM=REWARD...",
+            "Reward of an arm, as ARM=REWARD, or ARM=TOTAL,COUNT for several outcomes.",
         ),
     ] = None,
     outcomes: Outcomes = None,
     partial: Annotated[
-        bool, flag("--partial", "Keep the decision open: more outcomes may come.")
+        bool, _ui.flag("--partial", "Keep the decision open: more outcomes may come.")
     ] = False,
     extra: Annotated[
-        bool, flag("--extra", "Accept outcomes of arms that the decision did not reveal.")
+        bool, _ui.flag("--extra", "Accept outcomes of arms that the decision did not reveal.")
     ] = False,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Learn from the outcomes of a decision, and close it.
 
@@ -276,7 +220,7 @@ def observe(
         )
     found = _json(outcomes) if outcome is None else _by_arm(outcome, OUTCOME)
     keys = {"id": id, "outcomes": found, "partial": partial, "extra": extra}
-    _call(store, name, plugin, "observe", **keys)
+    _handle(opened, "observe", **keys)
 
 
 def _by_arm(texts: list[str], form: str) -> dict[str, float | list[float]]:
@@ -300,35 +244,33 @@ def _by_arm(texts: list[str], form: str) -> dict[str, float | list[float]]:
     return found
 
 
-@agent.command()
-def close(store: Place, id: Id, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def close(opened: Agent, id: Id) -> None:
     """Close a decision: no more outcomes are expected.
 
     Example: graphbandits agent close campaign.db 1-ca0d4595bd5c
     """
-    _call(store, name, plugin, "close", id=id)
+    _handle(opened, "close", id=id)
 
 
-@agent.command()
+@_command
 def learn(
-    store: Place,
+    opened: Agent,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            help="CSV or Parquet file with the columns arm and reward (and count), or arm, total "
+        _ui.argument(
+            "FILE",
+            "CSV or Parquet file with the columns arm and reward (and count), or arm, total "
             "and count.",
-            metavar="FILE",
         ),
     ] = None,
     outcomes: Outcomes = None,
     key: Annotated[
-        str | None, option("KEY", "Name of the data. Data with the same key is learned once.")
+        str | None, _ui.option("KEY", "Name of the data. Data with the same key is learned once.")
     ] = None,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave out arms that the agent does not have.")
+        bool, _ui.flag("--skip-unknown", "Leave out arms that the agent does not have.")
     ] = False,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Learn from outcomes without a decision, such as earlier data.
 
@@ -339,31 +281,41 @@ def learn(
     unknown = "skip" if skip_unknown else "error"
     if file is None:
         given = {"outcomes": _json(outcomes), "key": key, "unknown": unknown}
-        learned = _call(store, name, plugin, "learn", **given)["learned"]
+        learned = _handle(opened, "learn", **given)["learned"]
     else:
-        with _opened(store, name, plugin) as opened:
-            learned = opened.learn(file, key=key, unknown=unknown)
+        learned = opened.learn(file, key=key, unknown=unknown)
     known = "" if learned or key is None else f": the data '{key}' were learned before"
-    print_line(f"Learned {count(learned, 'outcome')}{known}.")
+    _ui.print_line(f"Learned {_ui.count(learned, 'outcome')}{known}.")
 
 
-@agent.command()
-def run(store: Place, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def run(opened: Agent) -> None:
     """Answer requests until the end of the input: one JSON object per line, one answer per line.
 
     Example: echo '{"op": "decide"}' | graphbandits agent run campaign.db
     """
-    with _opened(store, name, plugin) as opened, _Termination() as termination:
-        from graphbandits.live.requests import MOST_BYTES, answer
+    from graphbandits.live.requests import MOST_BYTES, answer
 
-        while line := termination.wait_for(lambda: _read_line(sys.stdin.buffer, MOST_BYTES)):
+    waiting = stopping = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopping
+        stopping = True
+        if waiting:
+            raise SystemExit(0)
+
+    with _ui.on_sigterm(stop):  # a request is answered before the process ends
+        while True:
+            waiting = True
+            line = b"" if stopping else _read_line(sys.stdin.buffer, MOST_BYTES)
+            waiting = False
+            if not line:
+                break
             if line.isspace() and len(line) <= MOST_BYTES:
                 continue
             with redirect_stdout(sys.stderr):  # of a plug-in that prints
                 found = answer(opened, line)
-            _print_json_line(found)
-            if termination.requested:
-                break
+            _ui.print_json(found, indent=None)
 
 
 def _read_line(stream: BinaryIO, most: int) -> bytes:
@@ -374,74 +326,35 @@ def _read_line(stream: BinaryIO, most: int) -> bytes:
     return line
 
 
-class _Termination:
-    """End of the process by SIGTERM: after the answer to the current request."""
-
-    requested = False
-    _waiting = False
-
-    def __enter__(self) -> _Termination:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, self._request)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._before)
-
-    def wait_for(self, read: Callable[[], bytes]) -> bytes:
-        """Read a request; a signal ends the process."""
-        self._waiting = True
-        if self.requested:  # before this line
-            raise SystemExit(0)
-        line = read()
-        self._waiting = False
-        return line
-
-    def _request(self, *_: object) -> None:
-        self.requested = True
-        if self._waiting:
-            raise SystemExit(0)
-
-
 # A changing world ---------------------------------------------------------------------------------
 
 
-@agent.command("add-arm")
+@_command
 def add_arm(
-    store: Place,
-    arm: Annotated[str, typer.Argument(help="Name of the new arm.", metavar="ARM")],
+    opened: Agent,
+    arm: Annotated[str, _ui.argument("ARM", "Name of the new arm.")],
     prior: Annotated[
-        str | None,
-        option("PARAMETERS", "Parameters of its prior, such as 2,5. Default: as the other arms."),
+        str | None, _ui.option("PARAMETERS", "Parameters of its prior. Default: as the other arms.")
     ] = None,
     edge: Annotated[
         list[str] | None,
-        option(
-            "ARM[=P]",
-            "Neighbour in both directions, with a probability such as bob=0.5; repeat for several.",
-        ),
+        _ui.option("ARM[=P]", "Neighbour in both directions, such as bob=0.5; repeat for several."),
     ] = None,
     reveals: Annotated[
-        list[str] | None, option("ARM[=P]", "Arm that the new one reveals; repeat for several.")
+        list[str] | None, _ui.option("ARM[=P]", "Arm that the new one reveals; repeat for several.")
     ] = None,
     revealed_by: Annotated[
-        list[str] | None, option("ARM[=P]", "Arm that reveals the new one; repeat for several.")
+        list[str] | None, _ui.option("ARM[=P]", "Arm that reveals the new one; repeat for several.")
     ] = None,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Add an arm.
 
     Example: graphbandits agent add-arm campaign.db eve --edge ann --edge bob=0.5
     """
-    with _opened(store, name, plugin) as opened:
-        from graphbandits.live.requests import handle
-
-        numbered = isinstance(opened.arms[0], int) and arm.isdecimal()
-        keys = {"name": int(arm) if numbered else arm, "prior": prior, "edges": _edges(edge)}
-        keys |= {"reveals": _edges(reveals), "revealed_by": _edges(revealed_by)}
-        handle(opened, {"op": "add_arm", **keys})
+    numbered = isinstance(opened.arms[0], int) and arm.isdecimal()
+    keys = {"name": int(arm) if numbered else arm, "prior": prior, "edges": _edges(edge)}
+    keys |= {"reveals": _edges(reveals), "revealed_by": _edges(revealed_by)}
+    _handle(opened, "add_arm", **keys)
 
 
 def _edges(texts: list[str] | None) -> dict[str, Any] | None:
@@ -452,119 +365,94 @@ def _edges(texts: list[str] | None) -> dict[str, Any] | None:
     return _by_arm(full, "a neighbour: write ARM, or ARM=PROBABILITY, such as bob=0.5")
 
 
-@agent.command()
-def retire(store: Place, arms: Arms, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def retire(opened: Agent, arms: Arms) -> None:
     """Retire arms: they are not played and not revealed any more.
 
     Example: graphbandits agent retire campaign.db bob
     """
-    _call(store, name, plugin, "retire", arms=arms)
+    _handle(opened, "retire", arms=arms)
 
 
-@agent.command()
-def pause(store: Place, arms: Arms, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def pause(opened: Agent, arms: Arms) -> None:
     """Pause arms: they are not played until they are resumed.
 
     Example: graphbandits agent pause campaign.db bob eve
     """
-    _call(store, name, plugin, "pause", arms=arms)
+    _handle(opened, "pause", arms=arms)
 
 
-@agent.command()
-def resume(store: Place, arms: Arms, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def resume(opened: Agent, arms: Arms) -> None:
     """Allow paused arms to be played again.
 
     Example: graphbandits agent resume campaign.db bob
     """
-    _call(store, name, plugin, "resume", arms=arms)
+    _handle(opened, "resume", arms=arms)
 
 
-@agent.command("set-graph")
-def set_graph(
-    store: Place,
-    graph: Annotated[str, typer.Argument(help=_common.GRAPH_HELP, metavar="GRAPH")],
-    name: Name = "default",
-    plugin: _common.Plugin = None,
-) -> None:
+@_command
+def set_graph(opened: Agent, graph: Annotated[str, _ui.argument("GRAPH", _ui.GRAPH_HELP)]) -> None:
     """Replace the feedback graph. Open decisions keep their graph.
 
     Example: graphbandits agent set-graph campaign.db file:friends.csv
     """
-    _call(store, name, plugin, "set_graph", graph=graph)
+    _handle(opened, "set_graph", graph=graph)
 
 
-@agent.command("set-policy")
+@_command
 def set_policy(
-    store: Place,
-    policy: Annotated[str, typer.Argument(help="The new policy.", metavar="POLICY")],
+    opened: Agent,
+    policy: Annotated[str, _ui.argument("POLICY", "The new policy.")],
     reset: Annotated[
-        bool, flag("--reset", "Start from the prior, if the policy keeps other statistics.")
+        bool, _ui.flag("--reset", "Start from the prior, if the policy keeps other statistics.")
     ] = False,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Replace the policy, and keep what was learned.
 
     Example: graphbandits agent set-policy campaign.db ts-n
     """
-    _call(store, name, plugin, "set_policy", policy=policy, reset=reset)
+    _handle(opened, "set_policy", policy=policy, reset=reset)
 
 
-@agent.command()
-def reset(store: Place, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def reset(opened: Agent) -> None:
     """Return to the prior and close all open decisions.
 
     Example: graphbandits agent reset campaign.db
     """
-    _call(store, name, plugin, "reset")
+    _handle(opened, "reset")
 
 
 # The store ----------------------------------------------------------------------------------------
 
 
-@agent.command()
-def status(
-    store: Place,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
-) -> None:
+@_command
+def status(opened: Agent, json: _ui.Json = False) -> None:
     """Count decisions and outcomes.
 
     Example: graphbandits agent status campaign.db
     """
-    found = _call(store, name, plugin, "status")["status"]
+    found = _handle(opened, "status")["status"]
     if json:
-        print_json(found)
+        _ui.print_json(found)
         return
-    table = plain_table("", [""], [""])
-    table.show_header = False
-    for key, value in found.items():
-        table.add_row(key, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
-    print_table(table)
+    _ui.print_values(found)
 
 
-@agent.command()
+@_command
 def explain(
-    store: Place,
-    id: Annotated[
-        str | None, typer.Argument(help="Id of a decision. Default: the agent.", metavar="[ID]")
-    ] = None,
-    name: Name = "default",
+    opened: Agent,
+    id: Annotated[str | None, _ui.argument("[ID]", "Id of a decision. Default: the agent.")] = None,
     at: Annotated[
-        datetime | None,
-        _common.date("Show the agent as it was at a time, such as 2026-01-31T12:00."),
+        datetime | None, _ui.date("Show the agent as it was at a time, such as 2026-01-31T12:00.")
     ] = None,
     figure: Annotated[
         Path | None,
-        option(
-            "FILE",
-            "Draw the graph with the beliefs, or the frontier of the decision, to a .png, .svg or "
-            ".pdf file.",
-        ),
+        _ui.option("FILE", "Draw the beliefs, or the decision, to a .png, .svg or .pdf file."),
     ] = None,
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Show what the agent believes and decided last, or why it made a decision.
 
@@ -574,88 +462,73 @@ def explain(
         from graphbandits.catalogue import check_figure_path
 
         check_figure_path(figure, "--figure")
-    with _opened(store, name, plugin) as opened:
-        shown = opened if at is None else opened.at(at)
-        explanation = None if id is None else shown.explain(id)
-        found = shown.overview() if explanation is None else explanation.to_dict()
-        files = []
-        if figure is not None:
-            from graphbandits.plots import save_figure
+    shown = opened if at is None else opened.at(at)
+    explanation = None if id is None else shown.explain(id)
+    found = shown.overview() if explanation is None else explanation.to_dict()
+    files = []
+    if figure is not None:
+        from graphbandits.plots import save_figure
 
-            files = save_figure((explanation or shown).figure(), figure)
+        files = save_figure((explanation or shown).figure(), figure)
     if json:
-        print_json(found)
+        _ui.print_json(found)
         return
     if explanation is None:
         _print_agent(found)
     else:
-        plain_console().print(explanation)
+        _ui.print_text(explanation)
     for file in files:
-        print_line(f"Wrote {file}.")
+        _ui.print_line(f"Wrote {file}.")
 
 
 def _print_agent(found: dict[str, Any]) -> None:
     status, arms = found["status"], found["arms"]
-    print_text(
-        f"Agent '{status['name']}': {status['policy']}, {count(status['arms'], 'arm')}, "
-        f"{count(status['decisions'], 'decision')} ({status['open']} open), "
-        f"{count(status['outcomes'] + status['learned'], 'outcome')}."
+    _ui.print_text(
+        f"Agent '{status['name']}': {status['policy']}, {_ui.count(status['arms'], 'arm')}, "
+        f"{_ui.count(status['decisions'], 'decision')} ({status['open']} open), "
+        f"{_ui.count(status['outcomes'] + status['learned'], 'outcome')}."
     )
     has_beliefs = any(one["alpha"] is not None for one in arms)
-    columns: list[tuple[str, Iterable[str]]] = [("arm", (str(one["arm"]) for one in arms))]
-    if has_beliefs:
-        for header, key in (("P(best)", "alpha"), ("regret", "delta"), ("h", "h")):
-            columns.append((header, ["" if x[key] is None else small_number(x[key]) for x in arms]))
-    columns.append(("plays", (str(one["plays"]) for one in arms)))
-    columns.append(("outcomes", (f"{one['outcomes']:g}" for one in arms)))
-    states = list(arms[0]["state"]) if arms else []
-    for key in states:
-        columns.append((key, [_state(one["state"][key]) for one in arms]))
-    if any(one["status"] != "active" for one in arms):
-        columns.append(("", [one["status"].replace("active", "") for one in arms]))
-    print_table(table_of(columns))
+    records = []
+    for one in arms:
+        record = {"arm": str(one["arm"])}
+        if has_beliefs:
+            chances = {"P(best)": one["alpha"], "regret": one["delta"], "h": one["h"]}
+            record |= {key: "" if x is None else _ui.small_number(x) for key, x in chances.items()}
+        record |= {"plays": one["plays"], "outcomes": one["outcomes"]} | one["state"]
+        records.append(record | {"": one["status"].replace("active", "")})
+    if records:
+        _ui.print_records("", records)
     if found["others"]:
-        print_text(f"{count(found['others'], 'more arm')} not listed.")
+        _ui.print_text(f"{_ui.count(found['others'], 'more arm')} not listed.")
     if not has_beliefs:
-        print_text(
+        _ui.print_text(
             "There are no beliefs: the policy has no posterior of the arms, or no arm may be "
             "played."
         )
     if not found["decisions"]:
         return
-    table = plain_table("", ["decision", "time", "arm"], ["probability"])
-    for one in found["decisions"]:
-        when = datetime.fromisoformat(one["time"]).astimezone()
-        chance = "" if one["probability"] is None else small_number(one["probability"])
-        table.add_row(one["decision"], f"{when:%Y-%m-%d %H:%M:%S}", str(one["arm"]), chance)
-    print_text("Last decisions, explained by 'agent explain STORE ID':")
-    print_table(table)
+    _ui.print_text("Last decisions, explained by 'agent explain STORE ID':")
+    keys = "decision", "time", "arm", "probability"
+    last = [{key: one[key] for key in keys} for one in found["decisions"]]
+    _ui.print_records("", [one | {"time": _ui.local_time(one["time"])} for one in last])
 
 
-def _state(value: Any) -> str:
-    """Format a number of the state of an arm."""
-    return "/".join(map(_state, value)) if isinstance(value, list) else f"{value:.4g}"
-
-
-@agent.command()
+@_command
 def health(
-    store: Place,
+    opened: Agent,
     level: Annotated[
-        float,
-        _common.fraction("Probability that the test of the posterior ever warns by mistake."),
+        float, _ui.fraction("Probability that the test of the posterior ever warns by mistake.")
     ] = 0.01,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Report whether outcomes contradict the posterior, and which answers are missing.
 
     Example: graphbandits agent health campaign.db
     """
-    with _opened(store, name, plugin) as opened:
-        found = opened.health(level)
+    found = opened.health(level)
     if json:
-        print_json(found.to_dict())
+        _ui.print_json(found.to_dict())
     else:
         _print_health(found)
     raise typer.Exit(1 if found.warnings else 0)
@@ -665,72 +538,55 @@ def _print_health(found: Health) -> None:
     from graphbandits.live.health import age_text
 
     for line in found.warnings:
-        print_text(f"Warning: {line}.")
+        _ui.print_text(f"Warning: {line}.")
     if not found.warnings:
-        print_line("ok: nothing unusual was found.")
+        _ui.print_line("ok: nothing unusual was found.")
     for line in found.notes:
-        print_text(f"Note: {line}.")
-    table = plain_table("", [""], [""])
-    table.show_header = False
-    for key in ("decisions", "open", "expired", "unanswered", "outcomes", "learned", "late"):
-        table.add_row(key, str(getattr(found, key)))
+        _ui.print_text(f"Note: {line}.")
+    keys = "decisions", "open", "expired", "unanswered", "outcomes", "learned", "late"
+    values = {key: getattr(found, key) for key in keys}
     if found.oldest is not None and found.median is not None:
-        table.add_row("oldest open decision", age_text(found.oldest))
-        table.add_row("median age of open decisions", age_text(found.median))
+        values["oldest open decision"] = age_text(found.oldest)
+        values["median age of open decisions"] = age_text(found.median)
     if found.test is not None:
-        table.add_row("highest average ratio", f"{found.test.highest_ratio:.3g}")
-        table.add_row(f"warning from (level {found.level:g})", f"{found.test.threshold:.3g}")
-    print_table(table)
+        values["highest average ratio"] = found.test.highest_ratio
+        values[f"warning from (level {found.level:g})"] = found.test.threshold
+    _ui.print_values(values)
     if found.test is not None and found.test.arms:
-        columns = ["outcomes", "highest ratio", "warning from", "ratio now"]
-        columns += ["posterior mean", "recent mean"]
-        table = plain_table("Outcomes against the posterior", ["arm"], columns)
-        for arm in found.test.arms:
-            numbers = f"{arm.highest_ratio:.3g}", f"{arm.threshold:.6g}", f"{arm.ratio:.3g}"
-            means = f"{arm.posterior_mean:.3g}", f"{arm.recent_mean:.3g}"
-            table.add_row(str(arm.arm), str(arm.outcomes), *numbers, *means)
-        print_table(table)
-        print_text(
+        _ui.print_records("Outcomes against the posterior", found.to_dict()["test"]["arms"])
+        _ui.print_text(
             "Ratios are averaged: that of all arms together counts one half, and single arms share "
             "the other half. So one arm alone needs a higher ratio for a warning.\n",
             style="dim",
         )
     if found.answers:
-        table = plain_table("Answers", ["arm"], ["revealed", "received", "share", ""])
-        for one in found.answers:
-            numbers = f"{one.revealed:.4g}", str(one.received), f"{one.share:.0%}"
-            table.add_row(str(one.arm), *numbers, "low" if one.low else "")
-        print_table(table)
+        _ui.print_records("Answers", found.to_dict()["answers"])
 
 
-@agent.command()
+@_command
 def history(
-    store: Place,
+    opened: Agent,
     last: Annotated[
-        int | None,
-        number(f"Number of entries. Default: {SHOWN_ENTRIES}; all with --json."),
+        int | None, _ui.number(f"Number of entries. Default: {SHOWN_ENTRIES}; all with --json.")
     ] = None,
-    name: Name = "default",
-    plugin: _common.Plugin = None,
-    json: Annotated[bool, flag("--json", "Print each entry as JSON on its own line.")] = False,
+    json: Annotated[bool, _ui.flag("--json", "Print each entry as JSON on its own line.")] = False,
 ) -> None:
     """Print the last entries of the journal.
 
     Example: graphbandits agent history campaign.db --last 5
     """
     shown = SHOWN_ENTRIES if last is None and not json else last
-    entries = _call(store, name, plugin, "history", last=shown)["entries"]
+    entries = _handle(opened, "history", last=shown)["entries"]
     if json:
         for entry in entries:
-            _print_json_line(entry)
+            _ui.print_json(entry, indent=None)
         return
-    table = plain_table("", ["entry", "time", "kind", "decision", ""])
+    records = []
     for entry in entries:
-        when = datetime.fromisoformat(entry.pop("time")).astimezone()
-        cells = (str(entry.pop(key, "")) for key in ("number", "kind", "decision"))
-        first, *more = cells
-        table.add_row(first, when.strftime("%Y-%m-%d %H:%M:%S"), *more, _details(entry))
-    print_table(table)
+        first = {"entry": entry.pop("number"), "time": _ui.local_time(entry.pop("time"))}
+        first |= {key: entry.pop(key, "") for key in ("kind", "decision")}
+        records.append(first | {"": _details(entry)})
+    _ui.print_records("", records)
 
 
 def _details(entry: dict[str, Any]) -> str:
@@ -738,39 +594,33 @@ def _details(entry: dict[str, Any]) -> str:
     found = []
     for key, value in entry.items():
         if key == "outcomes" and isinstance(value, dict):
-            found += [f"{arm}={_reward(reward)}" for arm, reward in value.items()]
+            rewards = {arm: _ui.cell(reward).replace(" ", "") for arm, reward in value.items()}
+            found += [f"{arm}={reward}" for arm, reward in rewards.items()]
         elif isinstance(value, bool):
             found += [key] if value else []
         else:
-            found.append(f"{key} {_reward(value) if isinstance(value, float) else value}")
+            found.append(f"{key} {_ui.cell(value)}")
     return ", ".join(found)
 
 
-def _reward(value: float | list[float]) -> str:
-    return ",".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
-
-
-@agent.command()
+@_command
 def log(
-    store: Place,
+    opened: Agent,
     output: Annotated[
-        Path, option("FILE", "File to write: .parquet (with the graphs), .csv or .jsonl.")
+        Path, _ui.option("FILE", "File to write: .parquet (with the graphs), .csv or .jsonl.")
     ],
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Write all decisions with their probabilities and outcomes to a file.
 
     Example: graphbandits agent log campaign.db --output log.parquet
     """
-    with _opened(store, name, plugin) as opened:
-        found = opened.log()
-        found.write(output)
-    print_line(f"Wrote {count(len(found), 'decision')} to {output}.")
+    found = opened.log()
+    found.write(output)
+    _ui.print_line(f"Wrote {_ui.count(len(found), 'decision')} to {output}.")
 
 
 @agent.command("list")
-def list_(store: Place, json: _common.Json = False) -> None:
+def list_(store: _ui.Store, json: _ui.Json = False) -> None:
     """List the agents of a store.
 
     Example: graphbandits agent list campaign.db
@@ -780,46 +630,41 @@ def list_(store: Place, json: _common.Json = False) -> None:
     with open_store(store, must_exist=True) as found:
         names = found.agents()
     if json:
-        print_json({"agents": names})
+        _ui.print_json({"agents": names})
         return
     for name in names:
-        print_line(name)
+        _ui.print_line(name)
 
 
-@agent.command()
-def compact(store: Place, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def compact(opened: Agent) -> None:
     """Remove old snapshots, and release free space. The journal is kept.
 
     Example: graphbandits agent compact campaign.db
     """
-    with _opened(store, name, plugin) as opened:
-        opened.compact()
+    opened.compact()
 
 
-@agent.command()
+@_command
 def forget(
-    store: Place,
+    opened: Agent,
     before: Annotated[
-        datetime, _common.date("Date or time, such as 2026-01-31 or 2026-01-31T12:00+01:00.")
+        datetime, _ui.date("Date or time, such as 2026-01-31 or 2026-01-31T12:00+01:00.")
     ],
-    name: Name = "default",
-    plugin: _common.Plugin = None,
 ) -> None:
     """Remove entries of the journal before a date, and keep what was learned from them.
 
     Example: graphbandits agent forget campaign.db --before 2026-01-31
     """
-    with _opened(store, name, plugin) as opened:
-        removed = opened.forget(before)
-    print_line(f"Removed {count(removed, 'entry', 'entries')}.")
+    removed = opened.forget(before)
+    _ui.print_line(f"Removed {_ui.count(removed, 'entry', 'entries')}.")
 
 
 @agent.command()
 def backup(
-    store: Place,
+    store: _ui.Store,
     target: Annotated[
-        str,
-        typer.Argument(help="A new file, or the address of an empty database.", metavar="TARGET"),
+        str, _ui.argument("TARGET", "A new file, or the address of an empty database.")
     ],
 ) -> None:
     """Copy a store with all its agents, also while they are in use.
@@ -830,139 +675,98 @@ def backup(
 
     with open_store(store, must_exist=True) as source, open_store(target) as copy:
         source.copy_to(copy)
-        print_line(f"Copied {count(len(copy.agents()), 'agent')}.")
+        _ui.print_line(f"Copied {_ui.count(len(copy.agents()), 'agent')}.")
 
 
-@agent.command()
-def verify(store: Place, name: Name = "default", plugin: _common.Plugin = None) -> None:
+@_command
+def verify(opened: Agent) -> None:
     """Replay the journal and compare the result with the state of the agent.
 
     Example: graphbandits agent verify campaign.db
     """
-    with _opened(store, name, plugin) as opened:
-        replayed = opened.verify()
-    print_line(f"Replayed {count(replayed, 'entry', 'entries')}: the state is the same.")
-
-
-def _print_json_line(value: object) -> None:
-    from graphbandits._files import json_text
-
-    typer.echo(json_text(value, indent=None))
+    replayed = opened.verify()
+    _ui.print_line(f"Replayed {_ui.count(replayed, 'entry', 'entries')}: the state is the same.")
 
 
 def evaluate(
     log: Annotated[
         Path,
-        typer.Argument(
-            help="Log of decisions: a file of 'graphbandits agent log', or a CSV, JSONL or Parquet "
+        _ui.argument(
+            "LOG",
+            "Log of decisions: a file of 'graphbandits agent log', or a CSV, JSONL or Parquet "
             "file with the columns arm, probability (or pi) and reward (or outcomes).",
-            metavar="LOG",
         ),
     ],
     policy: Annotated[
         list[str],
-        option(
-            "POLICY",
-            'Policy, arm, or probabilities as a JSON object such as \'{"ann": 0.5, "bob": '
-            "0.5}'; repeat for several.",
-        ),
+        _ui.option("POLICY", "Policy, arm, or probabilities as a JSON object; repeat for several."),
     ],
     estimator: Annotated[
-        str,
-        option(
-            "NAME",
-            "ips, snips, dr (doubly robust), dr-side (with side observations), replay (uniform "
-            "logs), or auto.",
-        ),
+        str, _ui.option("NAME", "ips, snips, dr (doubly robust), dr-side, replay, or auto.")
     ] = "auto",
-    level: Annotated[float, option("LEVEL", "Level of the intervals.")] = 0.95,
+    level: Annotated[float, _ui.option("LEVEL", "Level of the intervals.")] = 0.95,
     graph: Annotated[
         str | None,
-        option("GRAPH", "Feedback graph of a log that has none, as in 'graphbandits graph'."),
+        _ui.option("GRAPH", "Feedback graph of a log that has none, as in 'graphbandits graph'."),
     ] = None,
     arms: Annotated[
         str | None,
-        option("ARMS", "Names of the arms of this graph, separated by commas, or their number."),
+        _ui.option("ARMS", "Names of the arms of this graph, with commas, or their number."),
     ] = None,
-    posterior: Annotated[
-        str | None,
-        option("POSTERIOR", "Model of the rewards of a learning policy. Default: that of the log."),
-    ] = None,
-    prior: Annotated[
-        list[str] | None,
-        option("PARAMETERS", "Parameters of its prior, such as 2,5; once, or repeated per arm."),
-    ] = None,
-    horizon: Annotated[
-        int | None, number("Number of decisions, for policies that need it.")
-    ] = None,
+    posterior: Annotated[str | None, _ui.posterior("that of the log")] = None,
+    prior: _ui.Prior = None,
+    horizon: Horizon = None,
     before: Annotated[
         datetime | None,
-        _common.date("Use only decisions that were made before this date, such as 2026-01-31."),
+        _ui.date("Use only decisions that were made before this date, such as 2026-01-31."),
     ] = None,
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    plugin: _ui.Plugin = None,
+    json: _ui.Json = False,
 ) -> None:
     """Estimate the expected reward per decision of policies, from a log of other decisions.
 
     Example: graphbandits evaluate log.parquet --policy ids-n --policy uniform
     """
-    load(plugin)
+    _ui.load(plugin)
     made = graphbandits.DecisionLog.of(log, read_arms(arms), graph)
-    more: dict[str, Any] = {
-        "posterior": posterior,
-        "prior": prior[0] if prior and len(prior) == 1 else prior,
-        "horizon": horizon,
-        "before": before,
-    }
     found = [
-        graphbandits.evaluate(made, _policy(text), estimator=estimator, level=level, **more)
+        graphbandits.evaluate(
+            made,
+            _json(text) if text.lstrip().startswith("{") else text,
+            estimator=estimator,
+            level=level,
+            posterior=posterior,
+            prior=_ui.one_or_all(prior),
+            horizon=horizon,
+            before=before,
+        )
         for text in policy
     ]
     if json:
-        print_json({"evaluations": [one.to_dict() for one in found]})
+        _ui.print_json({"evaluations": [one.to_dict() for one in found]})
         return
     _print(found)
 
 
-def _policy(text: str) -> Any:
-    """Read a policy, or probabilities of arms such as ``{"ann": 1}``."""
-    if not text.lstrip().startswith("{"):
-        return text
-    from graphbandits.live.requests import read_json
-
-    return read_json(text)
-
-
 def _print(found: list[Evaluation]) -> None:
     first = found[0]
-    table = plain_table(
-        "", ["policy", "estimator"], ["value", "interval", "guaranteed", "effective"]
+    keys = "policy", "estimator", "value", "interval", "guaranteed"
+    _ui.print_records(
+        "",
+        [
+            {key: getattr(one, key) for key in keys} | {"effective": f"{one.effective:.0f}"}
+            for one in found
+        ],
     )
-    for one in found:
-        table.add_row(
-            one.policy,
-            one.estimator,
-            f"{one.value:.4g}",
-            _interval(one.interval),
-            "none" if one.guaranteed is None else _interval(one.guaranteed),
-            f"{one.effective:.0f}",
-        )
-    print_table(table)
-    print_text(
-        f"{count(first.decisions, 'decision')}, {count(first.open_decisions, 'open one')} left "
-        f"out; average reward of the plays {first.logged:.4g}."
+    decisions = _ui.count(first.decisions, "decision")
+    _ui.print_text(
+        f"{decisions}, {_ui.count(first.open_decisions, 'open one')} left out; average reward of "
+        f"the plays {first.logged:.4g}."
     )
-    print_text(
+    _ui.print_text(
         f"Level {first.level:g}; 'interval' is asymptotic, 'guaranteed' valid for any number of "
         "decisions."
     )
-    warnings = dict[str, list[str]]()  # with the policies that have them
     for one in found:
         for warning in one.warnings:
-            warnings.setdefault(warning, []).append(one.policy)
-    for warning, policies in warnings.items():
-        print_text(f"Warning ({'; '.join(policies)}): {warning}.")
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    return f"[{ends[0]:.3f}, {ends[1]:.3f}]"
+            _ui.print_text(f"Warning ({one.policy}): {warning}.")

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shlex
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.padding import Padding
 
 import graphbandits
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    count,
-    duration,
-    load,
-    number,
-    option,
-    plain_console,
-    plain_table,
-    print_json,
-    print_line,
-    print_table,
-    print_text,
-)
+from graphbandits.cli import _ui
+from graphbandits.errors import InputError, NeedsError
 
 if TYPE_CHECKING:
     from graphbandits.study.run import SimulationAudit
@@ -41,8 +28,8 @@ new = typer.Typer(
 
 
 #: Policies of the simulations that are suggested.
-_POLICIES = ("--policy", "ids-n", "--policy", "ts-n")
-_SIZE = ("--horizon", "300", "--trials", "100")
+_POLICIES = "--policy ids-n --policy ts-n"
+_SIZE = "--horizon 300 --trials 100"
 
 
 def list_(
@@ -50,25 +37,20 @@ def list_(
         str,
         typer.Argument(help="policies, graphs, worlds, posteriors or experiments. Default: all."),
     ] = "",
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    plugin: _ui.Plugin = None,
+    json: _ui.Json = False,
 ) -> None:
     """List the available plug-ins and experiments with their parameters.
 
     Example: graphbandits list policies
     """
-    load(plugin)
+    _ui.load(plugin)
     listing = graphbandits.list_available(what)
     if json:
-        print_json(listing)
+        _ui.print_json(listing)
         return
     for plural, entries in listing.items():
-        rows = [_row(entry) for entry in entries]
-        table = plain_table(plural, list(rows[0]))
-        table.columns[0].no_wrap = True
-        for row in rows:
-            table.add_row(*row.values())
-        print_table(table)
+        _ui.print_records(plural, [_row(entry) for entry in entries])
 
 
 def _row(entry: dict[str, Any]) -> dict[str, str]:
@@ -89,81 +71,62 @@ def _size_text(number: int | list[int]) -> str:
     return f"{min(number)} to {max(number)}" if isinstance(number, list) else str(number)
 
 
+def _name(kind: str, example: str) -> Any:
+    return typer.Argument(help=f"Name of the {kind}, such as {example}.")
+
+
+Output = Annotated[
+    Path | None, _ui.option("FILE", "File to write. Default: named after the first argument.")
+]
+
+
 @new.command("policy")
-def new_policy(
-    name: Annotated[str, typer.Argument(help="Name of the policy, such as my-ucb.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the policy.")
-    ] = None,
-) -> None:
+def new_policy(name: Annotated[str, _name("policy", "my-ucb")], output: Output = None) -> None:
     """Create a commented, working policy that passes the contract tests, as a starting point.
 
     Example: graphbandits new policy my-ucb
     """
-    target = str(graphbandits.new_policy(name, output))
-    simulation = ["simulate", "--plugin", target, "--policy", name, "--policy", "ids-n"]
-    _print_written(target, ["check", target], [*simulation, "--graph", "paper", *_SIZE])
+    suggested = f"--policy {name} --policy ids-n --graph paper {_SIZE}"
+    _print_new_plugin(graphbandits.new_policy(name, output), suggested)
 
 
 @new.command("graph")
-def new_graph(
-    name: Annotated[str, typer.Argument(help="Name of the graph, such as my-path.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the graph.")
-    ] = None,
-) -> None:
+def new_graph(name: Annotated[str, _name("graph", "my-path")], output: Output = None) -> None:
     """Create a commented, working graph that passes the contract tests, as a starting point.
 
     Example: graphbandits new graph my-path
     """
-    target = str(graphbandits.new_graph(name, output))
-    simulation = ["simulate", "--plugin", target, "--graph", name, "--arms", "6"]
-    _print_written(target, ["check", target], [*simulation, *_POLICIES, *_SIZE])
+    suggested = f"--graph {name} --arms 6 {_POLICIES} {_SIZE}"
+    _print_new_plugin(graphbandits.new_graph(name, output), suggested)
 
 
 @new.command("world")
-def new_world(
-    name: Annotated[str, typer.Argument(help="Name of the world, such as my-world.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the world.")
-    ] = None,
-) -> None:
+def new_world(name: Annotated[str, _name("world", "my-world")], output: Output = None) -> None:
     """Create a commented, working world that passes the contract tests, as a starting point.
 
     Example: graphbandits new world my-world
     """
-    target = str(graphbandits.new_world(name, output))
-    simulation = ["simulate", "--plugin", target, "--world", name, "--graph", "star"]
-    simulation += ["--arms", "5", *_POLICIES, *_SIZE]
-    _print_written(target, ["check", target], simulation)
+    suggested = f"--world {name} --graph star --arms 5 {_POLICIES} {_SIZE}"
+    _print_new_plugin(graphbandits.new_world(name, output), suggested)
 
 
 @new.command("posterior")
 def new_posterior(
-    name: Annotated[str, typer.Argument(help="Name of the posterior, such as my-normal.")],
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the posterior.")
-    ] = None,
+    name: Annotated[str, _name("posterior", "my-normal")], output: Output = None
 ) -> None:
     """Create a commented, working posterior that passes the contract tests, as a starting point.
 
     Example: graphbandits new posterior my-normal
     """
-    target = str(graphbandits.new_posterior(name, output))
-    simulation = ["simulate", "--plugin", target, "--world", "gaussian", "--posterior", name]
     # sums over a grid are slow
-    simulation += ["--graph", "star", "--arms", "3", *_POLICIES, "--horizon", "50"]
-    _print_written(target, ["check", target], [*simulation, "--trials", "10"])
+    size = "--graph star --arms 3 --horizon 50 --trials 10"
+    suggested = f"--world gaussian --posterior {name} {_POLICIES} {size}"
+    _print_new_plugin(graphbandits.new_posterior(name, output), suggested)
 
 
 @new.command("experiment")
 def new_experiment(
-    name: Annotated[
-        str, typer.Argument(help="Name of the experiment, such as my-study.")
-    ] = "my-experiment",
-    output: Annotated[
-        Path | None, option("FILE", "File to write. Default: named after the experiment.")
-    ] = None,
+    name: Annotated[str, _name("experiment", "my-study")] = "my-experiment", output: Output = None
 ) -> None:
     """Create a commented experiment file that shows every key and runs in seconds.
 
@@ -173,10 +136,16 @@ def new_experiment(
     _print_written(target, ["run", target, "--dry-run"], ["run", target])
 
 
+def _print_new_plugin(path: Path, options: str) -> None:
+    target = str(path)
+    simulation = ["simulate", "--plugin", target, *options.split()]
+    _print_written(target, ["check", target], simulation)
+
+
 def _print_written(target: str, *commands: list[str]) -> None:
-    print_line(f"Wrote {target}. Next:")
+    _ui.print_line(f"Wrote {target}. Next:")
     for command in commands:
-        print_line(f"  {shlex.join(['graphbandits', *command])}")
+        _ui.print_line(f"  {shlex.join(['graphbandits', *command])}")
 
 
 STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless": "bold red"}
@@ -184,13 +153,12 @@ STYLES = {"passed": "green", "failed": "bold red", "exempt": "yellow", "needless
 
 def check(
     plugin: Annotated[
-        list[str],
-        typer.Argument(help="Python file with plug-ins, or the name of a plug-in."),
+        list[str], typer.Argument(help="Python file with plug-ins, or the name of a plug-in.")
     ],
     only: Annotated[
-        list[str] | None, option("CHECK", "Run only this check; repeat for several.")
+        list[str] | None, _ui.option("CHECK", "Run only this check; repeat for several.")
     ] = None,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Run the contract tests on a policy, graph, world or posterior.
 
@@ -202,7 +170,7 @@ def check(
     finished = None if json else printer.print
     verdicts = graphbandits.check_plugins(plugin, only=only or [], progress=True, finished=finished)
     if json:
-        print_json([verdict.to_dict() for verdict in verdicts])
+        _ui.print_json([verdict.to_dict() for verdict in verdicts])
     printer.print_totals()
     raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
 
@@ -211,7 +179,7 @@ class _Printer:
     """Prints verdicts as they arrive, and the totals of each plug-in."""
 
     def __init__(self) -> None:
-        self._console = plain_console()
+        self._console = _ui.plain_console()
         self._verdicts: list[Verdict] = []  # of the current plug-in
         self._first_check: dict[str, str] = {}  # the check that first reported a failure
 
@@ -223,25 +191,19 @@ class _Printer:
         self._verdicts.append(verdict)
         style = STYLES[verdict.outcome]
         console.print(f"  {verdict.outcome:9}", style=style, end="")
-        promise = _wrapped(_first_clause(verdict.check.promise), console.width, 33)
-        console.print(f"{name:22}{promise}", soft_wrap=True)
+        promise = verdict.check.promise.partition(":")[0].rstrip(".")
+        console.print(f"{name:22}{promise}.")
         if verdict.why:
             first = self._first_check.setdefault(_failure_cause(verdict.why), name)
             why = verdict.why if first == name else f"same failure as in '{first}' above"
-            shown = _wrapped(why, console.width, 11)
-            console.print(f"{'':11}{shown}", style=style, soft_wrap=True)
+            console.print(Padding(why, (0, 0, 0, 11)), style=style)
 
     def print_totals(self) -> None:
         if self._verdicts:
             found = [verdict.outcome for verdict in self._verdicts]
             sums = [f"{found.count(one)} {one}" for one in STYLES if one in found]
-            self._console.print(f"  {count(len(found), 'check')}: {', '.join(sums)}.\n")
+            self._console.print(f"  {_ui.count(len(found), 'check')}: {', '.join(sums)}.\n")
         self._verdicts, self._first_check = [], {}
-
-
-def _first_clause(promise: str) -> str:
-    """Return the part of a promise before the colon, which fits in one line."""
-    return promise.partition(":")[0].rstrip(".") + "."
 
 
 def _failure_cause(why: str) -> str:
@@ -254,34 +216,19 @@ def _failure_cause(why: str) -> str:
     return match[1] if match else re.sub(r"^[^:]*: |round \d+", "", why)
 
 
-def _wrapped(text: str, width: int, indent: int) -> str:
-    """Wrap a text to the terminal width, and indent all lines but the first."""
-    return ("\n" + " " * indent).join(textwrap.wrap(text, max(20, width - indent - 1)))
-
-
 def audit(
-    experiment: _common.ExperimentName,
-    trials: Annotated[int | None, number("Trials per policy. Default: 100.")] = None,
-    seed: _common.FileSeed = None,
+    experiment: _ui.ExperimentName,
+    trials: Annotated[int | None, _ui.number("Trials per policy. Default: 100.")] = None,
+    seed: _ui.FileSeed = None,
     policy: Annotated[
-        list[str] | None,
-        option(
-            "NAME",
-            "Additional policy to audit; repeat for several. Policies of the experiment that a "
-            "theorem covers are always audited.",
-        ),
+        list[str] | None, _ui.option("NAME", "Additional policy to audit; repeat for several.")
     ] = None,
     gain: Annotated[
-        str,
-        option(
-            "GAIN",
-            "Information gain: joint (exact), bound (G h), or auto (joint if it is fast to "
-            "compute, else bound).",
-        ),
+        str, _ui.option("GAIN", "Information gain: joint (exact), bound (G h), or auto.")
     ] = "auto",
-    workers: _common.Workers = None,
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    workers: _ui.Workers = None,
+    plugin: _ui.Plugin = None,
+    json: _ui.Json = False,
 ) -> None:
     """Check the paper's statements in every round of an experiment.
 
@@ -302,7 +249,7 @@ def audit(
         finished=None if json else _print_audit,
     )
     if json:
-        print_json(found.to_dict())
+        _ui.print_json(found.to_dict())
     for sentence in found.broken:
         typer.echo(f"Error: {sentence}", err=True)
     raise typer.Exit(0 if found.holds else 1)
@@ -312,39 +259,47 @@ def _print_audit(simulation: SimulationAudit) -> None:
     from graphbandits.theory.audit import FLOOR, SMALL
 
     plan, found = simulation.plan, simulation.audit
-    size = f"{count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
-    print_text(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
-    table = plain_table("", ["statement", "content"], ["checks", "tightest margin"])
+    size = f"{_ui.count(plan.trials, 'trial')} of {plan.horizon} rounds, seed {plan.seed}"
+    _ui.print_text(f"{simulation.title}: {', '.join(plan.policies)}; {size}")
+    records = []
     for tally in found.tallies:
-        checks = f"{tally.checks:,}" if tally.checks else "none"
-        broken = f"{tally.violations:,} violations" if tally.violations else _margin(tally)
-        style = "bold red" if tally.violations else None
-        table.add_row(tally.statement.name, tally.statement.text, checks, broken, style=style)
-    print_table(table)
-    numbers = ["mean regret", "s.e.", "bound of Lemma 1", "bound of its theorem"]
-    means = plain_table("", ["policy"], numbers)
+        record = {
+            "statement": tally.statement.name,
+            "content": tally.statement.text,
+            "checks": f"{tally.checks:,}" if tally.checks else "none",
+            "tightest margin": f"{tally.violations:,} violations"
+            if tally.violations
+            else _margin(tally),
+        }
+        records.append(record)
+    _ui.print_records("", records)
+    records = []
     for curve in found.curves:
         theorem = f"{curve.bound[-1]:.2f} ({curve.theorem})" if curve.theorem else "none"
-        style = "bold red" if curve.broken else None
-        ends = [curve.mean[-1], curve.standard_error[-1], curve.general[-1]]
-        # the standard error of a single trial is undefined
-        cells = ("unknown" if math.isnan(end) else f"{end:.2f}" for end in ends)
-        means.add_row(curve.policy, *cells, theorem, style=style)
-    print_table(means)
+        record = {
+            "policy": curve.policy,
+            "mean regret": f"{curve.mean[-1]:.2f}",
+            # undefined for a single trial
+            "s.e.": "unknown" if plan.trials == 1 else f"{curve.standard_error[-1]:.2f}",
+            "bound of Lemma 1": f"{curve.general[-1]:.2f}",
+            "bound of its theorem": theorem,
+        }
+        records.append(record)
+    _ui.print_records("", records)
     rounds = found.rounds
-    print_text(
+    _ui.print_text(
         f"Checked {rounds.share:.1%} of {rounds.all:,} rounds. In {rounds.unchecked:,} rounds the "
         f"information gain\nof the play is below {FLOOR:g} nats: not checked (below {SMALL:g} in "
         f"{rounds.small:,} rounds, {rounds.small / rounds.all:.1%})."
     )
     if found.gain != "joint":
-        print_text(f"Psi is computed with G h, and Proposition 1 is not checked: {found.why}.")
+        _ui.print_text(f"Psi is computed with G h, and Proposition 1 is not checked: {found.why}.")
     for name, why in found.skipped.items():
-        print_text(f"{name} is not checked: {why}.")
+        _ui.print_text(f"{name} is not checked: {why}.")
     verdict = "A statement is violated." if found.broken else "No violation."
     if rounds.unchecked == rounds.all:
         verdict = "Nothing was checked: no play has an information gain."
-    print_text(f"{verdict} {duration(simulation.seconds)}.\n")
+    _ui.print_text(f"{verdict} {_ui.duration(simulation.seconds)}.\n")
 
 
 def _margin(tally: Tally) -> str:
@@ -362,14 +317,14 @@ _GRAPHS = (("complete", 3), ("random(r=0.5)", 3), ("ring", 2000))
 def precompile(
     policies: Annotated[
         list[str] | None,
-        option("NAME", "Policy to compile for; repeat for several. Default: all policies."),
+        _ui.option("NAME", "Policy to compile for; repeat for several. Default: all policies."),
     ] = None,
     worlds: Annotated[
         list[str] | None,
-        option("NAME", "Reward model to compile for; repeat for several. Default: bernoulli."),
+        _ui.option("NAME", "Reward model to compile for; repeat for several. Default: bernoulli."),
     ] = None,
     cache: Annotated[
-        Path | None, option("DIR", "Directory of the machine code, instead of NUMBA_CACHE_DIR.")
+        Path | None, _ui.option("DIR", "Directory of the machine code, instead of NUMBA_CACHE_DIR.")
     ] = None,
 ) -> None:
     """Compile for this machine now, so that no later process has to.
@@ -386,9 +341,7 @@ def precompile(
         environment = os.environ | {"NUMBA_CACHE_DIR": str(cache.resolve())}
         command = [sys.executable, "-m", "graphbandits", "precompile", *words]
         raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
-    import graphbandits
     from graphbandits import _jit
-    from graphbandits.errors import InputError
     from graphbandits.policies import as_policy
     from graphbandits.worlds import as_world
 
@@ -405,16 +358,14 @@ def precompile(
         as_world(world, arms=2)
     for world in models:
         for name in chosen:
-            print_text(f"Compiling {name} for {world} ...")
+            _ui.print_text(f"Compiling {name} for {world} ...")
             for graph, arms in _GRAPHS:
                 _decide(name, world, graph, arms)
-    print_text(f"The machine code is in {_jit.cache_directory()}")
+    _ui.print_text(f"The machine code is in {_jit.cache_directory()}")
 
 
 def _decide(policy: str, world: str, graph: str, arms: int) -> None:
     """Decide in a simulation and with a live agent, unless the policy does not accept the graph."""
-    import graphbandits
-    from graphbandits.errors import InputError, NeedsError
     from graphbandits.posteriors import BetaBernoulli
     from graphbandits.worlds import as_world
 

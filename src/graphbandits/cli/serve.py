@@ -6,40 +6,18 @@ import os
 import signal
 import time
 from contextlib import suppress
-from datetime import datetime
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    flag,
-    lifetime,
-    load,
-    number,
-    option,
-    plain_table,
-    print_json,
-    print_line,
-    print_table,
-)
+from graphbandits.cli import _ui
 from graphbandits.errors import InputError
 
 #: Environment variable with the address of the store. It may contain a password.
 STORE_VARIABLE = "GRAPHBANDITS_STORE"
-#: Largest number of connections of a process.
-MOST_CONNECTIONS = 1_000_000
 
-Place = Annotated[
-    str,
-    typer.Argument(
-        help="File of SQLite, such as campaign.db, or address of a PostgreSQL database, such as "
-        "postgresql://user@host/database.",
-        metavar="STORE",
-        envvar=STORE_VARIABLE,
-    ),
-]
+Place = Annotated[str, typer.Argument(help=_ui.STORE_HELP, metavar="STORE", envvar=STORE_VARIABLE)]
 
 
 def check_installed() -> None:
@@ -54,40 +32,32 @@ def serve(
     store: Place,
     host: Annotated[
         str,
-        option("ADDRESS", "Address to listen on. Others than 127.0.0.1 and ::1 need tokens."),
+        _ui.option("ADDRESS", "Address to listen on. Others than 127.0.0.1 and ::1 need tokens."),
     ] = "127.0.0.1",
-    port: Annotated[int, number("Port to listen on.")] = 8000,
+    port: Annotated[int, _ui.number("Port to listen on.")] = 8000,
     workers: Annotated[
-        int, number("Number of processes. With two or more, one that dies is replaced.")
+        int, _ui.number("Number of processes. With two or more, one that dies is replaced.")
     ] = 1,
     rate: Annotated[
         float,
-        option("N", "Most requests per second of one client, in each process. 0: no limit."),
+        _ui.option("N", "Most requests per second of one client, in each process. 0: no limit."),
     ] = 1000.0,
-    connections: Annotated[int, number("Most connections at a time, in each process.")] = 1000,
-    body: Annotated[int, number("Largest body of a request, in bytes.")] = 2**20,
+    connections: Annotated[int, _ui.number("Most connections at a time, in each process.")] = 1000,
+    body: Annotated[int, _ui.number("Largest body of a request, in bytes.")] = 2**20,
     access_log: Annotated[
-        bool, flag("--access-log", "Write a line for each request to standard error.")
+        bool, _ui.flag("--access-log", "Write a line for each request to standard error.")
     ] = False,
-    plugin: _common.Plugin = None,
+    plugin: _ui.Plugin = None,
 ) -> None:
     """Serve the agents of a store over HTTP, with a dashboard.
 
     Example: graphbandits serve campaign.db
     """
     check_installed()
-    from graphbandits.live.requests import MOST_BYTES
     from graphbandits.service.server import Settings, check_settings
     from graphbandits.service.server import serve as run
-    from graphbandits.simulation.progress import announce_compilation
 
-    for name, value, most in (
-        ("--connections", connections, MOST_CONNECTIONS),
-        ("--body", body, MOST_BYTES),
-    ):
-        if not 1 <= value <= most:
-            raise InputError(f"{name} must be 1 to {most}, not {value}")
-    load(plugin)
+    _ui.prepare(plugin)
     settings = Settings(
         store,
         host,
@@ -99,10 +69,9 @@ def serve(
         connections=connections,
     )
     place = check_settings(settings)
-    announce_compilation()
     shown = f"[{host}]" if ":" in host else host
-    print_line(f"Serving the agents of {place} at http://{shown}:{port} (Ctrl-C stops it).")
-    print_line(f"Dashboard: http://{shown}:{port}/   API: http://{shown}:{port}/openapi.json")
+    _ui.print_line(f"Serving the agents of {place} at http://{shown}:{port} (Ctrl-C stops it).")
+    _ui.print_line(f"Dashboard: http://{shown}:{port}/   API: http://{shown}:{port}/openapi.json")
     run(settings, access_log=access_log)
 
 
@@ -116,43 +85,40 @@ token = typer.Typer(
 def add(
     store: Place,
     role: Annotated[
-        str,
-        option(
-            "ROLE",
-            "What the token allows: read; decide (also decisions and outcomes); or admin (also "
-            "new agents and changes of agents).",
-        ),
+        str, _ui.option("ROLE", "What it allows: read, decide, or admin (also changes of agents).")
     ],
     name: Annotated[
-        str | None, option("TEXT", "Name for people. Default: the id of the token.")
+        str | None, _ui.option("TEXT", "Name for people. Default: the id of the token.")
     ] = None,
     expires: Annotated[
         float | None,
-        lifetime("Time after which the token expires, such as 12h or 30d. Default: never."),
+        _ui.lifetime("Time after which the token expires, such as 12h or 30d. Default: never."),
     ] = None,
-    json: _common.Json = False,
+    json: _ui.Json = False,
 ) -> None:
     """Create a token and print it.
 
     Example: graphbandits token add campaign.db --role decide --name app --expires 30d
     """
     from graphbandits.live.store import open_store
-    from graphbandits.service.access import add_token, has_tokens
+    from graphbandits.service.access import add_token, list_tokens
 
     with open_store(store, must_exist=True) as found:
-        first = not has_tokens(found)
+        first = not list_tokens(found)
         text, made = add_token(found, role, name=name, expires=expires)
     if json:
-        print_json({"token": text, **made.to_dict(time.time())})
+        _ui.print_json({"token": text, **made.to_dict(time.time())})
         return
-    print_line(text)
-    print_line(f"Copy the token '{made.name}' now: it is not shown again.")
+    _ui.print_line(text)
+    _ui.print_line(f"Copy the token '{made.name}' now: it is not shown again.")
     if first:
-        print_line("It is the first of the store: a service now refuses requests without a token.")
+        _ui.print_line(
+            "It is the first of the store: a service now refuses requests without a token."
+        )
 
 
 @token.command("list")
-def list_(store: Place, json: _common.Json = False) -> None:
+def list_(store: Place, json: _ui.Json = False) -> None:
     """List the tokens of a store, without their secrets.
 
     Example: graphbandits token list campaign.db
@@ -164,17 +130,15 @@ def list_(store: Place, json: _common.Json = False) -> None:
         tokens = list_tokens(found)
     now = time.time()
     if json:
-        print_json({"tokens": [one.to_dict(now) for one in tokens]})
+        _ui.print_json({"tokens": [one.to_dict(now) for one in tokens]})
         return
-    table = plain_table("", ["id", "name", "role", "created", "expires", "state"])
+    records = []
     for one in tokens:
-        times = _local(one.created), "never" if one.expires is None else _local(one.expires)
-        table.add_row(one.id, one.name, one.role, *times, one.state(now))
-    print_table(table)
-
-
-def _local(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+        created = _ui.local_time(one.created)
+        expires = "never" if one.expires is None else _ui.local_time(one.expires)
+        record = {"id": one.id, "name": one.name, "role": one.role, "created": created}
+        records.append(record | {"expires": expires, "state": one.state(now)})
+    _ui.print_records("", records)
 
 
 @token.command()
@@ -208,7 +172,7 @@ def revoke(
         )
     with open_store(store, must_exist=True) as found:
         made = revoke_token(found, id)
-    print_line(f"Revoked the token '{made.name}'.")
+    _ui.print_line(f"Revoked the token '{made.name}'.")
 
 
 #: Printed at the end.
@@ -217,9 +181,10 @@ REMOVED = "the service has ended and its files are removed"
 
 def demo(
     port: Annotated[
-        int | None, number("Port of the service on this machine. Default: 8000, or the next one.")
+        int | None,
+        _ui.number("Port of the service on this machine. Default: 8000, or the next one."),
     ] = None,
-    no_browser: Annotated[bool, flag("--no-browser", "Do not open the browser.")] = False,
+    no_browser: Annotated[bool, _ui.flag("--no-browser", "Do not open the browser.")] = False,
 ) -> None:
     """Show the decision service with a simulated crowd, until Ctrl-C.
 
@@ -230,11 +195,10 @@ def demo(
     """
     check_installed()
     from graphbandits.service.demo import run
-    from graphbandits.simulation.progress import announce_compilation
 
-    announce_compilation()
-    stopped_by = run(port, browser=not no_browser, show=print_line)
+    _ui.prepare()
+    stopped_by = run(port, browser=not no_browser, show=_ui.print_line)
     if stopped_by == signal.SIGINT:
         raise KeyboardInterrupt(REMOVED)
     with suppress(OSError):  # the terminal may be closed
-        print_line(f"stopped; {REMOVED}.")
+        _ui.print_line(f"stopped; {REMOVED}.")

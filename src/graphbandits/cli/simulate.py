@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -13,53 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    count,
-    duration,
-    flag,
-    load,
-    number,
-    option,
-    plain_table,
-    print_entry,
-    print_json,
-    print_line,
-    print_table,
-    print_text,
-)
+from graphbandits.cli import _ui
 from graphbandits.errors import InputError
 
 if TYPE_CHECKING:
     from graphbandits.simulation.recommend import Interval, Recommendation
     from graphbandits.study.study import Study
 
-#: Largest number of rows in the table of a dry run; the middle of a longer table is omitted.
-MAX_ROWS = 40
 #: Number of failures that are printed individually.
 SHOWN_FAILURES = 5
-
-Formats = Annotated[
-    str | None,
-    option("LIST", "File formats of the figures, such as 'svg' or 'png,pdf'. Default: all three."),
-]
-
-
-def _formats(text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",")]
 
 
 @contextmanager
 def _running() -> Iterator[None]:
     """Announce a compilation, print failed tasks, and handle SIGTERM like Ctrl-C."""
-    from graphbandits.simulation.progress import announce_compilation
     from graphbandits.study.run import IncompleteStudyError
 
-    announce_compilation()
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
+    _ui.prepare()
     try:
-        yield
+        with _ui.on_sigterm(signal.default_int_handler):
+            yield
     except IncompleteStudyError as error:
         for study in error.studies:
             _print_study(study)
@@ -68,51 +40,44 @@ def _running() -> Iterator[None]:
         if len(error.failures) > SHOWN_FAILURES:
             typer.echo(f"failed: {len(error.failures) - SHOWN_FAILURES} more", err=True)
         raise
-    finally:
-        if is_main:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _print_study(study: Study) -> None:
     for entry in study.entries():
-        print_entry(entry, study.record.bounds)
+        _ui.print_entry(entry, study.record.bounds)
 
 
 def _print_finished(studies: Sequence[Study], start: float) -> None:
     for study in studies:
         _print_study(study)
-    elapsed = duration(time.perf_counter() - start)
+    elapsed = _ui.duration(time.perf_counter() - start)
     folder = studies[0].directory.path
-    print_line(f"Finished in {elapsed}. Open {folder / 'report.html'} in a browser.")
+    _ui.print_line(f"Finished in {elapsed}. Open {folder / 'report.html'} in a browser.")
 
 
 def run(
-    experiment: _common.ExperimentName,
-    trials: Annotated[int | None, number("Trials per policy. Default: from the file.")] = None,
-    seed: _common.FileSeed = None,
+    experiment: _ui.ExperimentName,
+    trials: Annotated[int | None, _ui.number("Trials per policy. Default: from the file.")] = None,
+    seed: _ui.FileSeed = None,
     policy: Annotated[
-        list[str] | None,
-        option("NAME", "Additional policy to run; repeat for several."),
+        list[str] | None, _ui.option("NAME", "Additional policy to run; repeat for several.")
     ] = None,
     output: Annotated[
         Path | None,
-        option(
-            "DIR",
-            "Directory for results, figures and report.html. Default: named after the experiment.",
-        ),
+        _ui.option("DIR", "Directory for the results. Default: named after the experiment."),
     ] = None,
-    workers: _common.Workers = None,
-    cluster: _common.Cluster = None,
+    workers: _ui.Workers = None,
+    cluster: _ui.Cluster = None,
     shard: Annotated[
         int | None,
-        number("Trials per shard (stored in one file). Default: 250, fewer for long trials."),
+        _ui.number("Trials per shard (stored in one file). Default: 250, fewer for long trials."),
     ] = None,
-    plugin: _common.Plugin = None,
-    bounds: _common.Bounds = False,
-    ratios: _common.Ratios = None,
-    formats: Formats = None,
+    plugin: _ui.Plugin = None,
+    bounds: _ui.Bounds = False,
+    ratios: _ui.Ratios = None,
+    formats: _ui.Formats = None,
     dry_run: Annotated[
-        bool, flag("--dry-run", "Only check the experiment and print its simulations.")
+        bool, _ui.flag("--dry-run", "Only check the experiment and print its simulations.")
     ] = False,
 ) -> None:
     """Run a built-in experiment or an experiment file.
@@ -126,7 +91,7 @@ def run(
     from graphbandits.study.run import run_experiment
 
     settings: dict[str, Any] = {"output": output, "trials": trials, "seed": seed}
-    settings |= {"policies": policy or [], "plugins": plugin or [], "formats": _formats(formats)}
+    settings |= {"policies": policy or [], "plugins": plugin or [], "formats": formats}
     settings |= {"bounds": bounds, "ratios": ratios}
     settings |= {"workers": workers, "cluster": cluster, "shard": shard}
     if dry_run:
@@ -143,58 +108,46 @@ def _print_dry_run(study: Study) -> None:
 
     # print the policies once if they are the same in all simulations
     alike = len({tuple(cell.lines.values()) for cell in study.cells}) == 1
-    words = ["point"] * bool(study.sweeps) + ["graph"] + ["policies"] * (not alike)
-    table = plain_table(study.title, words, ["arms", "rounds", "trials", "stored"])
-    rows: list[tuple[str, ...]] = []
+    records = []
     for cell in study.cells:
-        texts = {"point": point_text(cell.point), "graph": cell.settings["graph"]}
-        texts["policies"] = _short(list(cell.lines.values()))
+        record = {"point": point_text(cell.point)} if study.sweeps else {}
+        record["graph"] = cell.settings["graph"]
+        if not alike:
+            record["policies"] = ", ".join(cell.lines.values())
+        record |= {"arms": cell.settings["arms"], "rounds": cell.settings["horizon"]}
         progress = cell.progress()
-        numbers = (cell.settings["arms"], cell.settings["horizon"])
         share = f"{progress.done / progress.trials:.0%}"
-        trials = f"{cell.trials} x {len(cell.series)}"
-        rows.append((*(texts[word] for word in words), *map(str, numbers), trials, share))
-    if len(rows) > MAX_ROWS:
-        left_out = f"... ({len(rows) - MAX_ROWS} more)", *[""] * (len(words) + 3)
-        rows[MAX_ROWS // 2 : -MAX_ROWS // 2] = [left_out]
-    for row in rows:
-        table.add_row(*row)
-    print_table(table)
+        records.append(record | {"trials": f"{cell.trials} x {len(cell.series)}", "stored": share})
+    _ui.print_records(study.title, records)
     if alike:
-        print_text(f"Policies: {', '.join(study.cells[0].lines.values())}.")
+        _ui.print_text(f"Policies: {', '.join(study.cells[0].lines.values())}.")
     progress = study.progress()
     missing = progress.trials - progress.done
     shared = sum(len(cell.series) for cell in study.cells) - len(progress.policies)
     note = f" {shared} policies are the same at several points and run once."
-    simulations = count(len(study.cells), "simulation")
-    print_text(
+    simulations = _ui.count(len(study.cells), "simulation")
+    _ui.print_text(
         f"{simulations}; {missing} of {progress.trials} trials to run.{note * bool(shared)} "
         "Nothing was written."
     )
 
 
-def _short(names: list[str]) -> str:
-    """Join the first three names, with the number of omitted names."""
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown}, ... ({len(names) - 3} more)"
-
-
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        option("FIGURE", "Figure: 1a, 1b, 2a or 2b; repeat for several. Default: all."),
+        _ui.option("FIGURE", "Figure: 1a, 1b, 2a or 2b; repeat for several. Default: all."),
     ] = None,
     trials: Annotated[
-        int | None, number("Trials per policy. Default: 1000, as in the paper.")
+        int | None, _ui.number("Trials per policy. Default: 1000, as in the paper.")
     ] = None,
-    seed: _common.Seed = 0,
+    seed: _ui.Seed = 0,
     output: Annotated[
-        Path, option("DIR", "Directory for results, figures and report.html.")
+        Path, _ui.option("DIR", "Directory for results, figures and report.html.")
     ] = Path("figures"),
-    workers: _common.Workers = None,
-    cluster: _common.Cluster = None,
-    bounds: _common.Bounds = False,
-    formats: Formats = None,
+    workers: _ui.Workers = None,
+    cluster: _ui.Cluster = None,
+    bounds: _ui.Bounds = False,
+    formats: _ui.Formats = None,
 ) -> None:
     """Run the paper's four experiments and draw their figures.
 
@@ -216,39 +169,40 @@ def reproduce(
             bounds=bounds,
             workers=workers,
             cluster=cluster,
-            formats=_formats(formats),
+            formats=formats,
         )
     _print_finished(studies, start)
 
 
 def simulate(
+    context: typer.Context,
     policy: Annotated[
         list[str],
-        option("NAME", "Policy to simulate; repeat for several. See 'graphbandits list policies'."),
+        _ui.option("NAME", "Policy, see 'graphbandits list policies'; repeat for several."),
     ],
-    graph: _common.Graph,
-    horizon: Annotated[int, number("Rounds per trial.")],
-    trials: Annotated[int, number("Independent trials per policy.")],
-    arms: _common.Arms = None,
-    world: _common.World = None,
-    posterior: _common.Posterior = None,
-    prior: _common.Prior = None,
-    means: _common.Means = None,
-    seed: _common.Seed = 0,
-    workers: _common.Workers = None,
-    plugin: _common.Plugin = None,
+    graph: _ui.Graph,
+    horizon: Annotated[int, _ui.number("Rounds per trial.")],
+    trials: Annotated[int, _ui.number("Independent trials per policy.")],
+    arms: _ui.Arms = None,
+    world: _ui.World = None,
+    posterior: _ui.Posterior = None,
+    prior: _ui.Prior = None,
+    means: _ui.Means = None,
+    seed: _ui.Seed = 0,
+    workers: _ui.Workers = None,
+    plugin: _ui.Plugin = None,
     output: Annotated[
         Path | None,
-        option("DIR", "Directory for results, figures and report.html. Default: only print."),
+        _ui.option("DIR", "Directory for results, figures and report.html. Default: only print."),
     ] = None,
-    json: _common.Json = False,
-    bounds: _common.Bounds = False,
-    formats: Formats = None,
-    ratios: _common.Ratios = None,
-    record: _common.Record = None,
-    eligible: _common.Eligible = None,
-    delay: _common.Delay = "0",
-    answer_rate: _common.AnswerRate = 1.0,
+    json: _ui.Json = False,
+    bounds: _ui.Bounds = False,
+    formats: _ui.Formats = None,
+    ratios: _ui.Ratios = None,
+    record: _ui.Record = None,
+    eligible: _ui.Eligible = None,
+    delay: _ui.Delay = "0",
+    answer_rate: _ui.AnswerRate = 1.0,
 ) -> None:
     """Simulate policies in the same random worlds and compare their regret.
 
@@ -257,24 +211,18 @@ def simulate(
     Example: graphbandits simulate --policy ids-n --policy ts-n --graph "cliques(size=3)"
     --arms 9 --horizon 500 --trials 200 --world "gaussian(noise=0.5)"
     """
-    if ratios is not None and output is None and not bounds:
-        raise InputError(
-            "--ratios needs --output DIR, which stores the ratios, or --bounds, which shows the "
-            "bound of Lemma 1: add one of them"
-        )
-    if record and output is None:
-        raise InputError(
-            "--record needs --output DIR, which stores the actions and observations: add it"
-        )
-    if formats is not None and output is None:
-        raise InputError("--formats needs --output DIR, which writes the figures: add it")
-    if output is not None and json:
+    if output is None:
+        stored = {"--ratios": ratios and not bounds, "--record": record, "--formats": formats}
+        for name, given in stored.items():
+            if given:
+                alternative = " or --bounds" if name == "--ratios" else ""
+                raise InputError(f"{name} needs --output DIR{alternative}: add it")
+    elif json:
         raise InputError(
             "--json cannot be combined with --output, which writes summary.json: remove one of them"
         )
-    load(plugin)
+    _ui.prepare(plugin)
     from graphbandits.simulation.plan import Plan
-    from graphbandits.simulation.progress import announce_compilation
     from graphbandits.simulation.run import simulate_plan
     from graphbandits.simulation.workers import available_cores
     from graphbandits.study.experiment import build_models
@@ -282,15 +230,8 @@ def simulate(
     from graphbandits.theory import bounds_of, judge_bounds
     from graphbandits.theory.bounds import bounds_summary
 
-    given = prior or []
-    entries = tuple(given) if len(given) > 1 else given[0] if given else None
     made, other = build_models(
-        graph,
-        arms,
-        world,
-        prior=entries,
-        means=None if means is None else _common.numbers(means, "--means"),
-        posterior=posterior,
+        graph, arms, world, prior=_ui.one_or_all(prior), means=means, posterior=posterior
     )
     plan = Plan.of(
         policy,
@@ -304,26 +245,16 @@ def simulate(
         ratios=ratios,
         record=record or (),
         eligible=eligible,
-        delay=_common.delay(delay),
+        delay=delay,
         answer_rate=answer_rate,
     )
     name = Path(graph.removeprefix("file:")).name if graph.startswith("file:") else graph
-    size = f"{plan.process.arms} arms, {horizon} rounds, {count(trials, 'trial')}, seed {seed}"
+    size = f"{plan.process.arms} arms, {horizon} rounds, {_ui.count(trials, 'trial')}, seed {seed}"
     if plan.answers is not None:
-        size += _common.answers_text(**plan.answers.settings())
+        size += _ui.answers_text(**plan.answers.settings())
     if output is not None:
-        command = ["simulate", *(f"--policy={one}" for one in policy), f"--graph={graph}"]
-        command += [f"--horizon={horizon}", f"--trials={trials}", f"--seed={seed}"]
-        command += [f"--arms={plan.process.arms}", f"--output={output}"]
-        models = {"world": world, "posterior": posterior, "means": means}
-        command += [f"--{key}={text}" for key, text in models.items() if text is not None]
-        command += [f"--prior={one}" for one in prior or ()]
-        command += ["--bounds"] if bounds else []
-        command += [f"--ratios={ratios}"] if ratios else []
-        command += [f"--record={word}" for word in plan.recording.trajectories]
-        command += [f"--eligible={eligible}"] if eligible is not None else []
-        if plan.answers is not None:
-            command += [f"--delay={delay}", f"--answer-rate={answer_rate}"]
+        left_out = ["plugin", "workers", "formats"]
+        command = ["simulate", *_ui.given_options(context, left_out)]
         start = time.perf_counter()
         with _running():
             study = run_plan(
@@ -333,46 +264,42 @@ def simulate(
                 rerun=rerun_command(command, plugin or []),
                 bounds=bounds,
                 workers=workers,
-                formats=_formats(formats),
+                formats=formats,
             )
         _print_finished([study], start)
         return
-    announce_compilation()
     # keep the printed output of policies out of the JSON
     with redirect_stdout(sys.stderr) if json else nullcontext():
         results = simulate_plan(plan, workers=available_cores() if workers is None else workers)
     if json:
         more = {"bounds": bounds_summary(bounds_of(plan, results), results)} if bounds else {}
-        _common.print_json(results.summary() | more)
+        _ui.print_json(results.summary() | more)
         return
-    print_table(_common.regret_table(results, f"{graph}, {size}"))
+    _ui.print_regrets(results, f"{graph}, {size}")
     if bounds:
-        _common.print_bounds(judge_bounds(bounds_of(plan, results), results))
+        _ui.print_bounds(judge_bounds(bounds_of(plan, results), results))
 
 
 def recommend(
-    graph: _common.Graph,
-    horizon: Annotated[int, number("Rounds per trial.")],
-    arms: _common.Arms = None,
-    world: _common.World = None,
-    prior: _common.Prior = None,
-    posterior: _common.Posterior = None,
-    delay: _common.Delay = "0",
-    answer_rate: _common.AnswerRate = 1.0,
+    graph: _ui.Graph,
+    horizon: Annotated[int, _ui.number("Rounds per trial.")],
+    arms: _ui.Arms = None,
+    world: _ui.World = None,
+    prior: _ui.Prior = None,
+    posterior: _ui.Posterior = None,
+    delay: _ui.Delay = "0",
+    answer_rate: _ui.AnswerRate = 1.0,
     policy: Annotated[
-        list[str] | None,
-        option("NAME", "Policy to compare; repeat for several. Default: all suitable policies."),
+        list[str] | None, _ui.option("NAME", "Policy to compare; repeat for several. Default: all.")
     ] = None,
     trials: Annotated[
-        int | None, number("Trials per policy. Default: as many as fit in the time.")
+        int | None, _ui.number("Trials per policy. Default: as many as fit in the time.")
     ] = None,
-    seconds: Annotated[
-        float, _common.seconds("Time limit, approximately; not with --trials.")
-    ] = 40.0,
-    seed: _common.Seed = 0,
-    workers: _common.Workers = None,
-    plugin: _common.Plugin = None,
-    json: _common.Json = False,
+    seconds: Annotated[float, _ui.seconds("Time limit, approximately; not with --trials.")] = 40.0,
+    seed: _ui.Seed = 0,
+    workers: _ui.Workers = None,
+    plugin: _ui.Plugin = None,
+    json: _ui.Json = False,
 ) -> None:
     """Compare the suitable policies on your graph, and recommend one.
 
@@ -386,15 +313,11 @@ def recommend(
     A line of a file is an edge in one direction. For friendships write
     --graph "file(path=friends.csv, directed=false)".
     """
-    _common.load(plugin)
-    from graphbandits.simulation.progress import announce_compilation
+    _ui.prepare(plugin)
     from graphbandits.simulation.recommend import recommend as compare
     from graphbandits.study.experiment import build_models
 
-    announce_compilation()
-    given = prior or []
-    entries = tuple(given) if len(given) > 1 else given[0] if given else None
-    made, other = build_models(graph, arms, world, prior=entries, posterior=posterior)
+    made, other = build_models(graph, arms, world, prior=_ui.one_or_all(prior), posterior=posterior)
     # keep the printed output of policies out of the JSON
     with redirect_stdout(sys.stderr) if json else nullcontext():
         found = compare(
@@ -403,7 +326,7 @@ def recommend(
             arms=arms,
             world=made,
             posterior=other,
-            delay=_common.delay(delay),
+            delay=delay,
             answer_rate=answer_rate,
             policies=policy or None,
             trials=trials,
@@ -412,7 +335,7 @@ def recommend(
             workers=workers,
         )
     if json:
-        print_json(found.to_dict())
+        _ui.print_json(found.to_dict())
     else:
         _print(found, graph)
 
@@ -426,24 +349,25 @@ def _print(found: Recommendation, graph: str) -> None:
     title = f"{name}, {settings['arms']} arms"
     if "edges" in settings:
         way = "directed" if settings["directed"] else "undirected"
-        title += f", {count(settings['edges'], f'{way} edge')}"
+        title += f", {_ui.count(settings['edges'], f'{way} edge')}"
     title += f", {settings['horizon']} rounds"
     if is_late:
-        title += _common.answers_text(settings["delay"], settings["answer_rate"])
-    columns = ["regret", "minus first", *["cost of delay"] * is_late, "CPU", "trials"]
-    table = plain_table(title, ["policy"], columns)
+        title += _ui.answers_text(settings["delay"], settings["answer_rate"])
+    records = []
     for one in found.candidates:
-        numbers = [_with_interval(one.regret)]
-        numbers.append("" if one is found.candidates[0] else _with_interval(one.difference, "+"))
+        difference = "" if one is found.candidates[0] else _with_interval(one.difference, "+")
+        record = {"policy": one.policy, "regret": _with_interval(one.regret)}
+        record["minus first"] = difference
         if is_late:
-            numbers.append("" if one.delay_cost is None else _with_interval(one.delay_cost, "+"))
-        table.add_row(one.policy, *numbers, cpu_text(one.cpu), str(one.trials))
-    print_table(table)
-    print_text("±: 95 % confidence interval. CPU: of one decision and its update.")
+            cost = "" if one.delay_cost is None else _with_interval(one.delay_cost, "+")
+            record["cost of delay"] = cost
+        records.append(record | {"CPU": cpu_text(one.cpu), "trials": str(one.trials)})
+    _ui.print_records(title, records)
+    _ui.print_text("±: 95 % confidence interval. CPU: of one decision and its update.")
     for name, why in found.left_out.items():
-        print_text(f"Left out: {name} {why}.")
-    print_text()
-    print_text(f"Recommended: {found.policy}. {found.reason}")
+        _ui.print_text(f"Left out: {name} {why}.")
+    _ui.print_text()
+    _ui.print_text(f"Recommended: {found.policy}. {found.reason}")
 
 
 def _with_interval(one: Interval, sign: str = "") -> str:

@@ -8,27 +8,15 @@ from typing import Annotated
 import typer
 
 import graphbandits
-from graphbandits.cli import _common
-from graphbandits.cli._common import (
-    count,
-    file_size,
-    flag,
-    load,
-    option,
-    print_json,
-    print_line,
-    print_text,
-)
+from graphbandits.cli import _ui
 
 store = typer.Typer(no_args_is_help=True, help="Verify, export and remove stored results.")
 
-Directory = Annotated[
-    Path, typer.Argument(help="Output directory of 'graphbandits run'.", metavar="DIR")
-]
+Directory = Annotated[Path, _ui.argument("DIR", "Output directory of 'graphbandits run'.")]
 
 
 @store.command("verify")
-def verify_(directory: Directory, json: _common.Json = False) -> None:
+def verify_(directory: Directory, json: _ui.Json = False) -> None:
     """Verify the checksum of every stored file.
 
     Prints each problem with a remedy. The exit code is 1 if there is one.
@@ -47,22 +35,22 @@ def verify_(directory: Directory, json: _common.Json = False) -> None:
         for one in findings
     ]
     if json:
-        print_json({"directory": str(directory), "shards": shards, "findings": files})
+        _ui.print_json({"directory": str(directory), "shards": shards, "findings": files})
     else:
         for one in files:
-            print_line(f"{one['file']} {one['problem']}")
-        problems = count(len(files), "problem") if files else "no problems"
-        print_line(f"{directory}: {count(shards, 'shard')} read, {problems}.")
+            _ui.print_line(f"{one['file']} {one['problem']}")
+        problems = _ui.count(len(files), "problem") if files else "no problems"
+        _ui.print_line(f"{directory}: {_ui.count(shards, 'shard')} read, {problems}.")
     raise typer.Exit(1 if findings else 0)
 
 
 @store.command()
 def remove(
     directory: Directory,
-    study: Annotated[str, option("KEY", "Study to remove, or whose trials to remove.")],
+    study: Annotated[str, _ui.option("KEY", "Study to remove, or whose trials to remove.")],
     policy: Annotated[
         list[str] | None,
-        option("NAME", "Remove only the trials of this policy; repeat for several."),
+        _ui.option("NAME", "Remove only the trials of this policy; repeat for several."),
     ] = None,
 ) -> None:
     """Remove a study and all trials that no other study of the directory uses.
@@ -77,19 +65,17 @@ def remove(
 @store.command("export")
 def export_(
     directory: Directory,
-    output: Annotated[Path, option("FILE", "File to write: .parquet, .csv or .csv.gz.")],
+    output: Annotated[Path, _ui.option("FILE", "File to write: .parquet, .csv or .csv.gz.")],
     table: Annotated[
         str,
-        option(
+        _ui.option(
             "TABLE",
-            "Table: final (one row per trial), curve (one row per round), plays, "
-            "regret (one row per trial and round), ratios, graph, actions, observations or "
-            "eligible.",
+            "final, curve, plays, regret, ratios, graph, actions, observations or eligible.",
         ),
     ] = "final",
-    study: _common.StudyKeys = None,
+    study: _ui.StudyKeys = None,
     partial: Annotated[
-        bool, flag("--partial", "Export incomplete studies: use the trials that exist.")
+        bool, _ui.flag("--partial", "Export incomplete studies: use the trials that exist.")
     ] = False,
 ) -> None:
     """Export a table of all simulations to one file; swept parameters are the first columns.
@@ -105,38 +91,37 @@ def export_(
         for one in chosen:
             if missing := one.progress().missing:
                 typer.echo(f"incomplete: {one.key}: {join_limited(missing)}", err=True)
-    print_line(f"{output}: {rows} rows, {file_size(output.stat().st_size)}")
+    _ui.print_line(f"{output}: {rows} rows")
 
 
 def report(
     directory: Annotated[Path, typer.Argument(help="Output directory of a run.")],
-    study: _common.StudyKeys = None,
+    study: _ui.StudyKeys = None,
     output: Annotated[
         str | None,
-        option(
+        _ui.option(
             "FILE",
-            "HTML file to write; its numbers are written to a .json file next to it. "
-            "Default: report.html and summary.json in the directory.",
+            "HTML file, with a .json file next to it. Default: report.html and summary.json.",
         ),
     ] = None,
-    plugin: _common.Plugin = None,
+    plugin: _ui.Plugin = None,
 ) -> None:
     """Write an HTML report about the studies of a directory, complete or incomplete.
 
     Example: graphbandits report figures --output page.html
     """
-    load(plugin)
+    _ui.load(plugin)
     from graphbandits.study.export import write_pages
 
     chosen = graphbandits.open_studies(directory).select(study)
     written = write_pages(chosen, output)
-    print_text("Written:")
+    _ui.print_text("Written:")
     for path in written:
-        print_line(f"  {path}")
+        _ui.print_line(f"  {path}")
     for one in chosen:
         progress = one.progress()
         if not progress.complete:
-            print_line(
+            _ui.print_line(
                 f"Incomplete: {one.key}, {progress.done} of {progress.trials} trials. To "
                 f"continue: {one.rerun}"
             )

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from graphbandits.errors import InputError, StoreError, short_repr
 from graphbandits.graphs import GraphLike
@@ -83,15 +83,8 @@ class Agents:
     def names(self) -> list[str]:
         return self.store.agents()
 
-    def get(self, name: str) -> Agent:
-        """Return an agent to decide and learn."""
-        return self._get(name, "decide")
-
-    def reader(self, name: str) -> Agent:
-        """Return an agent to read."""
-        return self._get(name, "read")
-
-    def _get(self, name: str, use: str) -> Agent:
+    def get(self, name: str, use: Literal["decide", "read"] = "decide") -> Agent:
+        """Return an agent to decide and learn, or one to read."""
         with self._lock:
             if found := self._opened.get((name, use)):
                 self._opened.move_to_end((name, use))

@@ -14,15 +14,14 @@ from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 
 from graphbandits import __version__
 from graphbandits.errors import GraphBanditsError, short_repr
 from graphbandits.live import Agent
 from graphbandits.plugins import load_plugin
 from graphbandits.service.agents import Agents
-from graphbandits.service.limits import Limits
-from graphbandits.service.routes import SECURITY, STATIC, Service, error_answer, failure, router
+from graphbandits.service.limits import Limits, failure
+from graphbandits.service.routes import SECURITY, STATIC, Service, error_answer, router
 from graphbandits.service.server import Settings
 
 _HTTP = {404: "not_found", 405: "method_not_allowed"}
@@ -120,12 +119,7 @@ async def _http_error(request: Request, error: Any) -> Response:
         404: f"there is no {shown}: see /openapi.json for all paths",
         405: f"{shown} does not accept {request.method}: see /openapi.json for all methods",
     }.get(error.status_code, str(error.detail))
-    headers = dict(error.headers or {})
-    if error.status_code == 405:  # Starlette names the methods of the first route of a path
-        matching = [one for one in router.routes if one.matches(request.scope)[0] != Match.NONE]
-        methods = {method for one in matching for method in getattr(one, "methods", ())}
-        headers["Allow"] = ", ".join(sorted(methods)) or headers.get("Allow", "GET")
-    return failure(error.status_code, name, message, headers)
+    return failure(error.status_code, name, message, error.headers)
 
 
 async def _query_error(request: Request, error: Any) -> Response:
@@ -133,7 +127,7 @@ async def _query_error(request: Request, error: Any) -> Response:
     first = error.errors()[0]
     name, given = first["loc"][-1], first.get("input")
     message = f"'{name}' is not valid: {first['msg'].lower()}; not {short_repr(given)}"
-    return failure(422, "invalid", message, {})
+    return failure(422, "invalid", message)
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from graphbandits.client import Client
@@ -64,15 +63,8 @@ _NAMES = """
 NAMES = _NAMES.split()
 
 
-@dataclass(frozen=True)
-class Circle:
-    """A community of the network."""
-
-    size: int
-    accepts: float
-
-
-CIRCLES = (Circle(24, 0.05), Circle(20, 0.08), Circle(18, 0.12), Circle(14, 0.16))
+#: Size of each community of the network, and the mean probability that its people accept.
+CIRCLES = ((24, 0.05), (20, 0.08), (18, 0.12), (14, 0.16))
 #: Sum of the two parameters of each prior, and number of friendships between communities.
 PRIOR_SIZE, BRIDGES = 8.0, 18
 
@@ -106,11 +98,11 @@ def network(seed: int = 7) -> Network:
     groups = list[list[str]]()
     friends = list[tuple[str, str]]()
     prior = dict[str, tuple[float, float]]()
-    for circle in CIRCLES:
-        group = NAMES[len(prior) : len(prior) + circle.size]
-        part = networkx.powerlaw_cluster_graph(circle.size, 2, 0.7, seed=draws.randrange(2**31))
+    for size, accepted in CIRCLES:
+        group = NAMES[len(prior) : len(prior) + size]
+        part = networkx.powerlaw_cluster_graph(size, 2, 0.7, seed=draws.randrange(2**31))
         friends += [(group[one], group[other]) for one, other in part.edges]
-        a = PRIOR_SIZE * circle.accepts
+        a = PRIOR_SIZE * accepted
         prior |= dict.fromkeys(group, (round(a, 6), round(PRIOR_SIZE - a, 6)))
         groups.append(group)
     bridges = set[tuple[str, str]]()
@@ -205,28 +197,21 @@ def simulate(crowd: Crowd, stop: threading.Event, warm: threading.Event) -> None
 # Processes ----------------------------------------------------------------------------------------
 
 
-class Signals:
-    """Signals that stop the demo. They are noted, so that nothing is interrupted half-way."""
+@contextmanager
+def noted_signals() -> Iterator[list[int]]:
+    """Note the signals that stop the demo, so that nothing is interrupted half-way.
 
-    def __init__(self) -> None:
-        self.received: int | None = None
-
-    @contextmanager
-    def noted(self) -> Iterator[Signals]:
-        """Note the signals of the context; signals that the process ignores stay ignored."""
-        before = {}
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, self._note)
-        try:
-            yield self
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.received = number
+    Signals that the process ignores stay ignored.
+    """
+    received, before = list[int](), {}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, lambda given, _: received.append(given))
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def free_port(wanted: int | None = None) -> int:
@@ -234,8 +219,8 @@ def free_port(wanted: int | None = None) -> int:
         raise InputError(f"--port must be 1 to 65535, not {wanted}")
     for port in PORTS if wanted is None else [wanted]:
         with socket.socket() as tried, suppress(OSError):
-            if os.name == "posix":  # as the service does: connections of an earlier one may linger
-                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # as the service does: connections of an earlier one may linger
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             tried.bind((HOST, port))
             return port
     if wanted is None:
@@ -304,13 +289,14 @@ def run(
     page = f"{address}/#/agents/{AGENT}"
     show(STARTING)
     with (
-        Signals().noted() as signals,
+        noted_signals() as signals,
         tempfile.TemporaryDirectory(prefix="graphbandits-demo-") as path,
         service(Path(path), chosen) as process,
-        _Visitors(address) as visitors,
     ):
+        visitors = _Visitors(address)
+        visitors.start()
         shown = False
-        while signals.received is None:
+        while not signals:
             if process.poll() is not None:
                 log = (Path(path) / "service.log").read_text("utf-8", "replace")
                 last = [line for line in log.splitlines() if line.strip()][-1:]
@@ -324,33 +310,26 @@ def run(
                 if browser and has_display():
                     webbrowser.open(page)
             time.sleep(0.1)
-        return signals.received
+        visitors.stop.set()  # the service stops next, and with it the present request
+        return signals[0]
 
 
-class _Visitors:
-    """The thread of the crowd, which creates the agent first."""
+class _Visitors(threading.Thread):
+    """The thread of the crowd."""
 
     def __init__(self, address: str) -> None:
-        self.warm = threading.Event()
+        super().__init__(daemon=True)
+        self.warm, self.stop = threading.Event(), threading.Event()
         self.error: Exception | None = None
         self._address = address
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> _Visitors:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()  # the service stops next, and with it the present request
-
-    def _run(self) -> None:
+    def run(self) -> None:
         try:
             # it waits until the service has started
             with Client(
                 service=self._address, name=AGENT, token="", timeout=PATIENCE, pi=False
             ) as client:
-                simulate(Crowd(client, network().accepts), self._stop, self.warm)
+                simulate(Crowd(client, network().accepts), self.stop, self.warm)
         except Exception as error:  # of this thread; the main thread raises it
             self.error = error
 
@@ -359,7 +338,7 @@ def has_display() -> bool:
     """Return whether a browser can be opened: there is a display, and no CI."""
     if os.environ.get("CI"):
         return False
-    if sys.platform in ("win32", "darwin"):
+    if sys.platform == "darwin":
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphbandits.errors import short_repr
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from graphbandits.service.access import Caller
+from graphbandits.service.access import Token
 
 #: Pages may use files of the service only, cannot be shown in a frame and cannot send forms.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-#: Largest number of clients whose rates are kept in one period.
-MOST_CLIENTS = 10_000
+#: Largest number of clients whose rates are kept.
+MAX_CLIENTS = 10_000
 
-_HEADERS = [
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode("ascii")),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
-_NO_STORE = (b"cache-control", b"no-store")
-#: A browser asks for each file whether it has changed: another version has other modules.
-_NO_CACHE = (b"cache-control", b"no-cache")
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _TYPES = {
     400: "bad_request",
     408: "timeout",
@@ -42,9 +38,7 @@ _TYPES = {
     415: "unsupported_media_type",
     429: "too_many_requests",
 }
-_HOST = re.compile(rb"(\[[0-9a-f:.]*\]|[^:]*)(:[0-9]*)?")
-#: A number of bytes with more digits is too large for every limit.
-_MOST_DIGITS = 18
+_HOST = re.compile(r"(\[[0-9a-f:.]*\]|[^:]*)(:[0-9]*)?")
 
 
 class _RefusedError(Exception):
@@ -70,13 +64,16 @@ class Limits:
         body_bytes: int = 2**20,
         body_seconds: float = 10.0,
         rate: float = 1000.0,
-        known: Callable[[str | None], Caller | None] | None = None,
+        known: Callable[[str | None], Token | None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._body_bytes = body_bytes
         self._body_seconds = body_seconds
-        self._hosts = _allowed_hosts(host)
+        #: Names that the header Host may have; none if all are allowed.
+        self._hosts = set[str]()
+        if is_loopback(host):
+            self._hosts = {"localhost", "127.0.0.1", "[::1]", host.lower()}
         self._rates = _Rates(rate, clock) if rate else None
         self._known = known
 
@@ -84,45 +81,54 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path: str = scope["path"]
+        request = Request(scope, receive)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                new = list(_HEADERS)
-                is_file = message["status"] < 400 and path.startswith("/static/")
-                new.append(_NO_CACHE if is_file else _NO_STORE)
-                names = {name for name, _ in new}
-                given = message.get("headers", ())
-                new += [one for one in given if one[0].lower() not in names]
-                message = {**message, "headers": new}
+                is_file = message["status"] < 400 and request.url.path.startswith("/static/")
+                # a browser asks for each file whether it has changed
+                caching = {"Cache-Control": "no-cache" if is_file else "no-store"}
+                MutableHeaders(scope=message).update(_HEADERS | caching)
             await send(message)
 
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        try:
-            self._check(scope, headers)
-            if _has_body(scope["method"], headers):
-                body = await self._read(receive)
-                if body is None:  # the client is gone
-                    return
-                receive = _after(body, receive)
-        except _RefusedError as refused:
-            await _refuse(send_with_headers, refused, b"transfer-encoding" in headers)
-            return
-        await self._app(scope, receive, send_with_headers)
+        read = list[Message]()
 
-    def _check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
-        host = headers.get(b"host", b"")
-        if self._hosts and _without_port(host) not in self._hosts:
+        async def receive_again() -> Message:
+            return read.pop() if read else await receive()
+
+        headers = request.headers
+        try:
+            self._check(request)
+            declared = "content-length" in headers or "transfer-encoding" in headers
+            if declared or request.method not in ("GET", "HEAD"):
+                body = await self._read(request)
+                read.append({"type": "http.request", "body": body, "more_body": False})
+        except ClientDisconnect:
+            return
+        except _RefusedError as refused:
+            more = {} if refused.retry is None else {"Retry-After": str(refused.retry)}
+            if "transfer-encoding" in headers or refused.status in (408, 413):
+                more["Connection"] = "close"  # the rest of the body is not read
+            answer = failure(refused.status, _TYPES[refused.status], refused.message, more)
+            await answer(scope, receive, send_with_headers)
+            return
+        await self._app(scope, receive_again, send_with_headers)
+
+    def _check(self, request: Request) -> None:
+        headers = request.headers
+        host = headers.get("host", "")
+        name = _HOST.fullmatch(host.lower())
+        if self._hosts and (name is None or name[1] not in self._hosts):
             # The owner of a domain can let its name lead to a loopback address (DNS rebinding).
             # For the browser, this service then belongs to the site of that domain, whose pages can
             # read all answers
             raise _RefusedError(
                 400,
                 "the header Host must be localhost, 127.0.0.1 or [::1], not "
-                f"{short_repr(host.decode('latin-1'))}: open the service at one of these addresses",
+                f"{short_repr(host)}: open the service at one of these addresses",
             )
         if self._rates:
-            wait = self._rates.wait(self._client(scope, headers))
+            wait = self._rates.wait(self._client(request))
             if wait:
                 raise _RefusedError(
                     429,
@@ -130,53 +136,36 @@ class Limits:
                     "several decisions or outcomes in one request",
                     wait,
                 )
-        if scope["method"] in ("POST", "PUT", "PATCH"):
+        if request.method in ("POST", "PUT", "PATCH"):
             # A page of another site can make the browser of a user send forms and plain text to
             # this service, which may need no token on a loopback address. Before JSON, a browser
             # sends a request OPTIONS, and stops, because this service does not allow other origins
-            given = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-            if given != b"application/json":
+            given = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if given != "application/json":
                 raise _RefusedError(
                     415,
-                    "the header Content-Type must be application/json, not "
-                    f"{short_repr(given.decode('latin-1'))}",
+                    f"the header Content-Type must be application/json, not {short_repr(given)}",
                 )
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit():
-            raise _RefusedError(
-                400,
-                "the header Content-Length must be a number of bytes, not "
-                f"{short_repr(length.decode('latin-1'))}",
-            )
-        if len(length) > _MOST_DIGITS or int(length) > self._body_bytes:
+        if int(headers.get("content-length", "0")) > self._body_bytes:
             raise self._too_large()
 
-    def _client(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+    def _client(self, request: Request) -> str:
         # an unknown token does not count as a client: made-up tokens would evade the limit
-        given = headers.get(b"authorization")
-        if given and self._known:
-            caller = self._known(given.decode("latin-1"))
-            if caller and caller.id:
-                return caller.id
-        client = scope.get("client")
-        return client[0] if client else ""
+        given = request.headers.get("authorization")
+        caller = self._known(given) if given and self._known else None
+        if caller and caller.id:
+            return caller.id
+        return request.client.host if request.client else ""
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        """Return the whole body; None if the client has closed the connection."""
+    async def _read(self, request: Request) -> bytes:
         parts, size = list[bytes](), 0
         try:
             async with asyncio.timeout(self._body_seconds):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
-                    part = message.get("body", b"")
+                async for part in request.stream():
                     size += len(part)
                     if size > self._body_bytes:
                         raise self._too_large()
                     parts.append(part)
-                    more = message.get("more_body", False)
         except TimeoutError:
             raise _RefusedError(
                 408,
@@ -203,23 +192,27 @@ class _Rates:
         self._clock = clock
         self._step = 1 / rate
         self._period = max(1.0, self._step)  # below one request per second, a single one is allowed
-        self._end = -math.inf
-        self._now: dict[str, float] = {}
-        self._before: dict[str, float] = {}
+        self._free: dict[str, float] = {}
 
     def wait(self, client: str) -> int:
         """Count a request; return 0, or the number of seconds to wait if it is one too many."""
         now = self._clock()
-        if now >= self._end or len(self._now) >= MOST_CLIENTS:
-            self._before, self._now = self._now, {}
-            self._end = now + self._period
-        free = self._now.get(client) or self._before.get(client, now)
-        after = max(free, now) + self._step
+        if len(self._free) >= MAX_CLIENTS:
+            recent = {one: free for one, free in self._free.items() if free > now}
+            self._free = recent if len(recent) < MAX_CLIENTS else {}
+        after = max(self._free.get(client, now), now) + self._step
         excess = after - now - self._period
         if excess > 1e-6:  # rounding
             return math.ceil(excess)
-        self._now[client] = after
+        self._free[client] = after
         return 0
+
+
+def failure(
+    status: int, name: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return the answer to a request that was refused, or has failed."""
+    return JSONResponse({"error": {"type": name, "message": message}}, status, headers)
 
 
 def is_loopback(host: str) -> bool:
@@ -228,49 +221,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-def _allowed_hosts(host: str) -> frozenset[bytes]:
-    """Return the names that the header Host may have; none if all are allowed."""
-    if not is_loopback(host):
-        return frozenset()
-    return frozenset({b"localhost", b"127.0.0.1", b"[::1]", host.lower().encode()})
-
-
-def _without_port(host: bytes) -> bytes:
-    parts = _HOST.fullmatch(host.lower())
-    return parts[1] if parts else b""
-
-
-def _has_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    declared = b"content-length" in headers or b"transfer-encoding" in headers
-    return declared or method not in ("GET", "HEAD")
-
-
-def _after(body: bytes, receive: Receive) -> Receive:
-    """Return a function that receives a body that was read, and then what comes after it."""
-    read = False
-
-    async def receive_again() -> Message:
-        nonlocal read
-        if read:
-            return await receive()
-        read = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive_again
-
-
-async def _refuse(send: Send, refused: _RefusedError, chunked: bool) -> None:
-    error = {"type": _TYPES[refused.status], "message": refused.message}
-    body = json.dumps({"error": error}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if refused.retry is not None:
-        headers.append((b"retry-after", str(refused.retry).encode()))
-    if chunked or refused.status in (408, 413):
-        headers.append((b"connection", b"close"))  # the rest of the body is not read
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

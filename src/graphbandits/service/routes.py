@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from graphbandits import __version__
 from graphbandits._files import json_text
@@ -33,39 +34,33 @@ from graphbandits.errors import (
 from graphbandits.live import Agent
 from graphbandits.live.operations import Operation, routes
 from graphbandits.live.requests import handle, read_json
-from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema
+from graphbandits.live.values import ARM, FLAG, PROBABILITY, REWARDS, Schema, body_schema, list_of
 from graphbandits.service.access import (
+    ANYONE,
     Access,
-    Caller,
     ForbiddenError,
+    Token,
     UnauthorizedError,
     require,
 )
 from graphbandits.service.agents import NEEDED, SETTINGS, Agents, describe
+from graphbandits.service.limits import failure
 from graphbandits.service.server import Settings
 
 
-def _text(description: str = "", **more: Any) -> Schema:
-    return {"type": "string", **_words(description), **more}
-
-
-def _list(items: Schema, description: str = "") -> Schema:
-    return {"type": "array", "items": items, **_words(description)}
-
-
-def _words(description: str) -> Schema:
-    return {"description": description} if description else {}
-
-
-def _object(required: str, **properties: Schema) -> Schema:
-    """Return the schema of an answer; ``required`` names its keys, separated by blanks."""
-    return {"type": "object", "properties": properties, "required": required.split()}
+def _object(optional: str = "", /, **properties: Schema) -> Schema:
+    """Return the schema of an answer; ``optional`` names keys that it may lack."""
+    required = [key for key in properties if key not in optional.split()]
+    return {"type": "object", "properties": properties, "required": required}
 
 
 _ARM, _FLAG, _PROBABILITY = ARM.schema, FLAG.schema, PROBABILITY.schema
 _NUMBER: Schema = {"type": "number"}
 _OPTIONAL: Schema = {"type": ["number", "null"]}
 _WHOLE: Schema = {"type": "integer"}
+_TEXT: Schema = {"type": "string"}
+_TIME = _TEXT | {"format": "date-time"}
+_OBJECT: Schema = {"type": "object"}
 
 
 def _body(operation: type[Operation], *left_out: str) -> Schema:
@@ -87,16 +82,15 @@ BODIES: dict[str, Schema] = {
 } | {"agents": body_schema(SETTINGS, NEEDED)}
 
 _STATUS = _object(
-    "name policy arms decisions open expired outcomes learned late paused retired entries",
+    name=_TEXT,
+    policy=_TEXT,
     **dict.fromkeys(("arms", "decisions", "open", "expired", "outcomes", "learned"), _WHOLE),
-    **dict.fromkeys(("late", "entries"), _WHOLE),
-    name=_text(),
-    policy=_text(),
-    paused=_list(_ARM),
-    retired=_list(_ARM),
+    late=_WHOLE,
+    paused=list_of(_ARM),
+    retired=list_of(_ARM),
+    entries=_WHOLE,
 )
 _DESCRIPTION = _object(
-    " ".join([*_STATUS["required"], "posterior graph horizon seed arm_names"]),
     **_STATUS["properties"],
     posterior={"type": ["string", "null"], "description": "null: it is too long for a text"},
     graph={"type": ["string", "null"], "description": "null: it has no name"},
@@ -105,30 +99,28 @@ _DESCRIPTION = _object(
     arm_names={"type": "string", "enum": ["text", "integer"]},
 )
 _DECISION = _object(
-    "id arm probability reveals time",
-    id=_text("id of the decision"),
+    "expires context pi",
+    id=_TEXT | {"description": "id of the decision"},
     arm=_ARM,
     probability={"type": ["number", "null"], "description": "null: the policy draws the arm"},
     reveals={"type": "object", "additionalProperties": _PROBABILITY},
-    time=_text(format="date-time"),
-    expires=_text(format="date-time"),
+    time=_TIME,
+    expires=_TIME,
     context={},
     pi={"type": ["object", "null"], "additionalProperties": _PROBABILITY},
 )
 _ROW = _object(
-    "id number arm probability time expires status outcomes late",
-    id=_text(),
+    id=_TEXT,
     number=_WHOLE,
     arm=_ARM,
     probability=_OPTIONAL,
-    time=_text(format="date-time"),
+    time=_TIME,
     expires={"type": ["string", "null"]},
     status={"type": "string", "enum": ["open", "closed", "expired"]},
     outcomes=REWARDS.schema,
-    late=_list(_text(), "arms whose outcomes came too late to be learned"),
+    late=list_of(_TEXT, description="arms whose outcomes came too late to be learned"),
 )
 _ARM_ROW = _object(
-    "arm number status alpha delta h plays outcomes state",
     arm=_ARM,
     number=_WHOLE,
     status={"type": "string", "enum": ["active", "paused", "retired"]},
@@ -139,66 +131,57 @@ _ARM_ROW = _object(
     outcomes=_NUMBER,
     state={"type": "object", "description": "state of the policy, such as a and b of a Beta prior"},
 )
-_ENTRY = _object("number time kind", number=_WHOLE, time=_text(format="date-time"), kind=_text())
-_OPTIONALS = _list(_OPTIONAL)
+_ENTRY = _object(number=_WHOLE, time=_TIME, kind=_TEXT)
 
 #: Schema of each answer.
 ANSWERS: dict[str, Schema] = {
-    "health": _object("status version", status=_text(), version=_text()),
+    "health": _object(status=_TEXT, version=_TEXT),
     "whoami": _object(
-        "role token authentication store version",
         role={"type": "string", "enum": ["read", "decide", "admin"]},
         token={"type": ["string", "null"]},
         authentication=_FLAG,
-        store=_text(),
-        version=_text(),
+        store=_TEXT,
+        version=_TEXT,
     ),
     "agents": _object(
-        "agents failed",
-        agents=_list(_STATUS),
-        failed=_list(
-            _object("name message", name=_text(), message=_text()), "agents that cannot be loaded"
+        agents=list_of(_STATUS),
+        failed=list_of(
+            _object(name=_TEXT, message=_TEXT), description="agents that cannot be loaded"
         ),
     ),
-    "agent": _object("agent", agent=_DESCRIPTION),
-    "decide": _object("decisions", decisions=_list(_DECISION)),
-    "decisions": _object("decisions more", decisions=_list(_ROW), more=_FLAG),
+    "agent": _object(agent=_DESCRIPTION),
+    "decide": _object(decisions=list_of(_DECISION)),
+    "decisions": _object(decisions=list_of(_ROW), more=_FLAG),
     "decision": _object(
-        "decision explanation note",
-        decision={"type": "object"},
+        decision=_OBJECT,
         explanation={"type": ["object", "null"]},
         note={"type": ["string", "null"]},
     ),
-    "observe_many": _object("accepted", accepted=_WHOLE),
-    "learn": _object("learned", learned=_WHOLE),
-    "event": {"type": "object"},
-    "beliefs": _object("beliefs rho", beliefs={"type": "object"}, rho=_NUMBER),
-    "arms": _object("arms total found", arms=_list(_ARM_ROW), total=_WHOLE, found=_WHOLE),
+    "observe_many": _object(accepted=_WHOLE),
+    "learn": _object(learned=_WHOLE),
+    "event": _OBJECT,
+    "beliefs": _object(beliefs=_OBJECT, rho=_NUMBER),
+    "arms": _object(arms=list_of(_ARM_ROW), total=_WHOLE, found=_WHOLE),
     "graph": _object(
-        "arms edges edges_left_out directed total changes last",
-        arms=_list(_ARM_ROW),
-        edges=_list({"type": "array", "items": _NUMBER}),
+        arms=list_of(_ARM_ROW),
+        edges=list_of({"type": "array", "items": _NUMBER}),
         edges_left_out=_WHOLE,
         directed=_FLAG,
         total=_WHOLE,
         changes=_FLAG,
-        last=_list(_WHOLE),
+        last=list_of(_WHOLE),
     ),
     "trend": _object(
-        "decision time regret cumulative ratio entropy every",
-        decision=_list(_WHOLE),
-        time=_list(_text()),
-        regret=_OPTIONALS,
-        cumulative=_OPTIONALS,
-        ratio=_OPTIONALS,
-        entropy=_OPTIONALS,
+        decision=list_of(_WHOLE),
+        time=list_of(_TEXT),
+        **dict.fromkeys(("regret", "cumulative", "ratio", "entropy"), list_of(_OPTIONAL)),
         every=_WHOLE,
     ),
-    "agent_health": _object("health", health={"type": "object"}),
-    "overview": {"type": "object"},
-    "history": _object("entries", entries=_list(_ENTRY)),
-    "pending": _object("pending", pending=_list(_text())),
-    "error": _object("error", error=_object("type message", type=_text(), message=_text())),
+    "agent_health": _object(health=_OBJECT),
+    "overview": _OBJECT,
+    "history": _object(entries=list_of(_ENTRY)),
+    "pending": _object(pending=list_of(_TEXT)),
+    "error": _object(error=_object(type=_TEXT, message=_TEXT)),
 }
 
 #: Types of answers that are not JSON.
@@ -247,7 +230,9 @@ _numbers = itertools.count(1)
 
 Role = Literal["read", "decide", "admin"]
 #: Carries out a request of a caller, with the JSON object of its body.
-Work = Callable[[Caller, dict[str, Any]], Any]
+Work = Callable[[Token, dict[str, Any]], Any]
+#: Reads an agent, with the parameters of a query.
+Read = TypeVar("Read", bound=Callable[..., Any])
 
 
 class BadRequestError(InputError):
@@ -289,12 +274,7 @@ def error_answer(error: Exception) -> Response:
         500,
         "internal",
         f"internal error: see number {number} of process {os.getpid()} in the log of the service",
-        headers,
     )
-
-
-def failure(status: int, name: str, message: str, headers: dict[str, str]) -> Response:
-    return JSONResponse({"error": {"type": name, "message": message}}, status, headers)
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
@@ -317,26 +297,31 @@ class Service:
         """Roles of requests; like the store, it is opened on first use."""
         return Access(self.agents.store, required=not self.settings.local)
 
-    def known(self, authorization: str | None) -> Caller | None:
+    def known(self, authorization: str | None) -> Token | None:
         return self.access.known(authorization) if self.agents.opened else None
 
-    async def answer(self, request: Request, role: Role, work: Work, status: int = 200) -> Response:
+    async def answer(self, request: Request, role: Role | None, work: Work) -> Response:
         """Check the role of the caller, read the body and carry out the request, in a thread."""
         body = await request.body() if request.method == "POST" else b""
 
         def run() -> Response:
+            trusted = False
             try:
-                try:
+                if role is None:
+                    caller = ANYONE
+                else:
                     caller = self.caller(request)
-                except StoreError as error:
-                    return self.away(error)
-                require(caller, role)
+                    require(caller, role)
+                    trusted = True
                 found = work(caller, _json_object(body))
-                return found if isinstance(found, Response) else json_answer(found, status)
+                return found if isinstance(found, Response) else json_answer(found)
             except Exception as error:
-                return error_answer(error)
+                is_away = isinstance(error, StoreError) and not trusted
+                return error_answer(self.away(error) if is_away else error)
 
         limiter = self._writers if request.method == "POST" else self._readers
+        if role is None:  # anyone can send many of these requests
+            limiter = self._checkers
         try:
             return await to_thread.run_sync(run, limiter=limiter)
         except asyncio.CancelledError:
@@ -347,23 +332,17 @@ class Service:
                 UncertainError("the service has stopped: the request may have been carried out")
             )
 
-    async def check(self, run: Callable[[], Response]) -> Response:
-        """Answer a request without a role, in one of two threads: anyone can send many of them."""
-        return await to_thread.run_sync(run, limiter=self._checkers)
-
-    def caller(self, request: Request) -> Caller:
+    def caller(self, request: Request) -> Token:
         return self.access.role_of(request.headers.get("authorization"))
 
-    def away(self, error: StoreError) -> Response:
-        # where the database is, and why it does not work, is in the log only
+    def away(self, error: Exception) -> StoreError:
+        """Log why the database does not work; return what a caller without a role may know."""
         now = time.monotonic()
         if now - self._logged >= LOG_EVERY:
             self._logged = now
             log.warning("the database does not work at the moment: %s", error)
-        return error_answer(
-            StoreError(
-                "the database does not work at the moment: the reason is in the log of the service"
-            )
+        return StoreError(
+            "the database does not work at the moment: the reason is in the log of the service"
         )
 
 
@@ -403,8 +382,6 @@ def prometheus_text(
         "# HELP graphbandits_info Version of the service.",
         "# TYPE graphbandits_info gauge",
         f'graphbandits_info{{version="{__version__}"}} 1',
-    ]
-    lines += [
         "# HELP graphbandits_agent_up Whether the agent can be loaded.",
         "# TYPE graphbandits_agent_up gauge",
         *(f'graphbandits_agent_up{{agent="{_escaped(name)}"}} {up}' for name, up in loaded),
@@ -499,18 +476,15 @@ def _described(
     status: int = 200,
     once: bool = False,
 ) -> dict[str, Any]:
-    content = content_of(answer)
-    failed = content_of("error")
     extra: dict[str, Any] = {"security": [] if answer == "health" else [{"token": [role]}]}
     if body is not None:
         form = {"application/json": {"schema": BODIES[body]}}
         extra["requestBody"] = {"required": True, "content": form}
     if once:
         extra["parameters"] = [IDEMPOTENCY_KEY]
-    responses: dict[int | str, Any] = {
-        code: {"description": "Success", "content": content} for code in {200, status}
-    }
-    responses["default"] = {"description": "Error", "content": failed}
+    success = {"description": "Success", "content": content_of(answer)}
+    responses: dict[int | str, Any] = dict.fromkeys({200, status}, success)
+    responses["default"] = {"description": "Error", "content": content_of("error")}
     return {
         "tags": [tag],
         "status_code": status,
@@ -529,12 +503,30 @@ def _agents(request: Request) -> Agents:
     return _service(request).agents
 
 
-async def _answer(request: Request, role: Role, work: Work) -> Response:
-    return await _service(request).answer(request, role, work)
-
-
 async def _read(request: Request, name: str, work: Callable[[Agent], Any]) -> Response:
-    return await _answer(request, "read", lambda *_: work(_agents(request).reader(name)))
+    return await _service(request).answer(
+        request, "read", lambda *_: work(_agents(request).get(name, "read"))
+    )
+
+
+def _reads(path: str, answer: str, tag: str = "agents") -> Callable[[Read], Read]:
+    """Add a route whose function reads an agent; its other parameters are those of the query."""
+
+    def add(function: Read) -> Read:
+        async def get(request: Request, name: str, **query: Any) -> Response:
+            return await _read(request, name, lambda agent: function(agent, **query))
+
+        _, *own = signature(function, eval_str=True).parameters.values()
+        first = [signature(get, eval_str=True).parameters[key] for key in ("request", "name")]
+        get.__signature__ = Signature(  # type: ignore[attr-defined]
+            [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*first, *own)]
+        )
+        get.__doc__ = function.__doc__
+        described = _described(answer, tag=tag)
+        router.get(f"/agents/{{name}}{path}", name=function.__name__, **described)(get)
+        return function
+
+    return add
 
 
 def _statuses(request: Request) -> dict[str, list[dict[str, Any]]]:
@@ -543,7 +535,7 @@ def _statuses(request: Request) -> dict[str, list[dict[str, Any]]]:
     found, failed = list[dict[str, Any]](), list[dict[str, Any]]()
     for name in agents.names():
         try:
-            found.append(agents.reader(name).status())
+            found.append(agents.get(name, "read").status())
         except GraphBanditsError as error:
             agents.names()  # an error if the database is away
             failed.append({"name": name, "message": str(error)})
@@ -563,28 +555,23 @@ async def dashboard() -> Response:
 async def health(request: Request) -> Response:
     """Return whether the service and its database work. It needs no token."""
 
-    def run() -> Response:
-        try:
-            _agents(request).names()
-        except StoreError as error:
-            return _service(request).away(error)
-        except Exception as error:
-            return error_answer(error)
-        return json_answer({"status": "ok", "version": __version__})
+    def work(*_: object) -> Any:
+        _agents(request).names()
+        return {"status": "ok", "version": __version__}
 
-    return await _service(request).check(run)
+    return await _service(request).answer(request, None, work)
 
 
 @router.get("/whoami", **_described("whoami", tag="service"))
 async def whoami(request: Request) -> Response:
     """Return the role of the caller, and what it is connected to."""
-    return await _answer(
+    return await _service(request).answer(
         request,
         "read",
         lambda caller, _: {
             "role": caller.role,
-            "token": caller.name,
-            "authentication": caller.name is not None,
+            "token": caller.name or None,
+            "authentication": bool(caller.name),
             "store": _agents(request).store.place,
             "version": __version__,
         },
@@ -595,11 +582,11 @@ async def whoami(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return counts of all agents in the text format of Prometheus."""
 
-    def work(caller: Caller, _: object) -> Response:
+    def work(caller: Token, _: object) -> Response:
         text = prometheus_text(**_statuses(request))
         return Response(text, media_type="text/plain; version=0.0.4")
 
-    return await _answer(request, "read", work)
+    return await _service(request).answer(request, "read", work)
 
 
 # Agents ---------------------------------------------------------------------------------------
@@ -608,25 +595,25 @@ async def metrics(request: Request) -> Response:
 @router.get("/agents", **_described("agents", tag="agents"))
 async def list_agents(request: Request) -> Response:
     """List the agents, with the counts of each."""
-    return await _answer(request, "read", lambda *_: _statuses(request))
+    return await _service(request).answer(request, "read", lambda *_: _statuses(request))
 
 
 @router.post("/agents", **_described("agent", "agents", tag="agents", role="admin", status=201))
 async def create_agent(request: Request) -> Response:
     """Create an agent. The same request again changes nothing, and returns 200."""
 
-    def work(caller: Caller, body: dict[str, Any]) -> Response:
+    def work(caller: Token, body: dict[str, Any]) -> Response:
         _refuse_key(request, "the same request again changes nothing")
         agent, is_new = _agents(request).create(body)
         return json_answer({"agent": describe(agent)}, 201 if is_new else 200)
 
-    return await _answer(request, "admin", work)
+    return await _service(request).answer(request, "admin", work)
 
 
-@router.get("/agents/{name}", **_described("agent", tag="agents"))
-async def show_agent(request: Request, name: str) -> Response:
+@_reads("", "agent")
+def show_agent(agent: Agent) -> Any:
     """Return the settings and counts of an agent."""
-    return await _read(request, name, lambda agent: {"agent": describe(agent)})
+    return {"agent": describe(agent)}
 
 
 # Decisions ------------------------------------------------------------------------------------
@@ -638,41 +625,38 @@ def _add_route(path: str, operations: list[type[Operation]]) -> None:
     names, keys = [one.op for one in operations], first.keys
 
     async def post(request: Request, name: str) -> Response:
-        def work(caller: Caller, body: dict[str, Any]) -> Any:
-            op = first.op
-            if more:
-                op = body.pop("op", None)
-                if op not in names:
-                    raise InputError(
-                        f"'op' must be one of {', '.join(names)}; not {short_repr(op)}"
-                    )
-            _refuse(body, "op", f"this address is for '{op}' only")
+        def work(caller: Token, body: dict[str, Any]) -> Any:
+            op = body.pop("op", None) if more else first.op
+            if op not in names:
+                raise InputError(f"'op' must be one of {', '.join(names)}; not {short_repr(op)}")
+            if body.get("op") is not None:
+                raise InputError(f"the body has no key 'op': this address is for '{op}' only")
             if "request" in keys:
-                _refuse(body, "request", "use the header Idempotency-Key")
+                if body.get("request") is not None:
+                    raise InputError(
+                        "the body has no key 'request': use the header Idempotency-Key"
+                    )
                 _check_size(body, _service(request).settings.batch)
-                body["request"] = _key(request)
+                body["request"] = request.headers.get("idempotency-key")
             else:
-                use_key = "give 'key' in the body"
-                _refuse_key(
-                    request,
-                    use_key if "key" in keys else "look at the history before you repeat it",
-                )
+                remedy = "give 'key' in the body" if "key" in keys else "look at the history first"
+                _refuse_key(request, remedy)
             return handle(_agents(request).get(name), body | {"op": op}, files=False)
 
-        return await _answer(request, first.role, work)
+        return await _service(request).answer(request, first.role, work)
 
     answer = "event" if more else first.op
-    tag = "agents" if more else "decisions"
-    router.add_api_route(
-        f"/agents/{{name}}/{path}",
-        post,
-        methods=["POST"],
-        name=answer,
-        description="Change an agent: carry out one of several operations."
-        if more
-        else first.__doc__,
-        **_described(answer, path, tag=tag, role=first.role, once="request" in keys),
+    post.__doc__ = first.__doc__
+    if more:
+        post.__doc__ = "Change an agent: carry out one of several operations."
+    described = _described(
+        answer,
+        path,
+        tag="agents" if more else "decisions",
+        role=first.role,
+        once="request" in keys,
     )
+    router.post(f"/agents/{{name}}/{path}", name=answer, **described)(post)
 
 
 def _check_size(body: dict[str, Any], most: int) -> None:
@@ -690,135 +674,135 @@ for path, operations in routes().items():
     _add_route(path, operations)
 
 
-@router.get("/agents/{name}/decisions", **_described("decisions", tag="decisions"))
-async def list_decisions(
-    request: Request,
-    name: str,
+@_reads("/decisions", "decisions", tag="decisions")
+def list_decisions(
+    agent: Agent,
     open: Annotated[bool, Query(description="only open decisions")] = False,
     limit: _Limit = 50,
     before: Annotated[
         int | None, Query(ge=1, description="number of the decision before which to start")
     ] = None,
-) -> Response:
+) -> Any:
     """List decisions with their status and outcomes, the newest first."""
-
-    def work(agent: Agent) -> Any:
-        found = agent.decisions(limit + 1, before=before, only_open=open)
-        return {"decisions": found[:limit], "more": len(found) > limit}
-
-    return await _read(request, name, work)
+    found = agent.decisions(limit + 1, before=before, only_open=open)
+    return {"decisions": found[:limit], "more": len(found) > limit}
 
 
-@router.get("/agents/{name}/decisions/{id}", **_described("decision", tag="decisions"))
-async def show_decision(
-    request: Request,
-    name: str,
+@_reads("/decisions/{id}", "decision", tag="decisions")
+def show_decision(
+    agent: Agent,
     id: str,
     explain: Annotated[bool, Query(description="with the explanation")] = True,
     arms: Annotated[int, Query(ge=1, le=1000, description="arms to explain")] = 5,
     pi: Annotated[bool, Query(description="with the probability of each arm")] = False,
-) -> Response:
+) -> Any:
     """Return a decision, open or closed, and why its arm was played."""
-    return await _read(
-        request, name, lambda agent: _explained(agent, id, arms if explain else 0, pi)
-    )
+    made = handle(agent, {"op": "decision", "id": id, "pi": pi})["decision"]
+    rows = agent.decisions(1, before=agent.decision(id).number + 1)
+    row = next((one for one in rows if one["id"] == id), {})
+    explanation, note = None, None
+    if explain:
+        try:
+            found = agent.explain(id, arms)
+        except InputError as error:
+            note = str(error)
+        else:
+            explanation = found.to_dict() | {"points": found.points and found.points.to_dict()}
+    return {"decision": row | made, "explanation": explanation, "note": note}
 
 
-@router.get("/agents/{name}/pending", **_described("pending", tag="decisions"))
-async def pending(request: Request, name: str) -> Response:
+@_reads("/pending", "pending", tag="decisions")
+def pending(agent: Agent) -> Any:
     """List the ids of the open decisions."""
-    return await _read(request, name, lambda agent: {"pending": agent.pending})
+    return {"pending": agent.pending}
 
 
 # Reading --------------------------------------------------------------------------------------
 
 
-@router.get("/agents/{name}/beliefs", **_described("beliefs", tag="agents"))
-async def beliefs(
-    request: Request, name: str, accuracy: str | None = None, estimate: bool = False
-) -> Response:
+@_reads("/beliefs", "beliefs")
+def beliefs(agent: Agent, accuracy: str | None = None, estimate: bool = False) -> Any:
     """Return the statistics of each arm: alpha, delta and h."""
-    keys = {"op": "beliefs", "accuracy": accuracy, "estimate": estimate}
-    return await _read(request, name, lambda agent: handle(agent, keys))
+    return handle(agent, {"op": "beliefs", "accuracy": accuracy, "estimate": estimate})
 
 
-@router.get("/agents/{name}/arms", **_described("arms", tag="agents"))
-async def arms(
-    request: Request,
-    name: str,
+@_reads("/arms", "arms")
+def arms(
+    agent: Agent,
     search: Annotated[str, Query(max_length=200, description="part of the name")] = "",
     limit: _Limit = 20,
-) -> Response:
+) -> Any:
     """Find arms by their names, the most relevant ones first."""
-
-    def work(agent: Agent) -> Any:
-        rows, found = agent.find_arms(search, limit)
-        return {"arms": rows, "total": len(agent.arms), "found": found}
-
-    return await _read(request, name, work)
+    rows, found = agent.find_arms(search, limit)
+    return {"arms": rows, "total": len(agent.arms), "found": found}
 
 
-@router.get("/agents/{name}/graph", **_described("graph", tag="agents"))
-async def graph(
-    request: Request,
-    name: str,
+@_reads("/graph", "graph")
+def graph(
+    agent: Agent,
     around: Annotated[list[str] | None, Query(description="arm to start from")] = None,
     limit: Annotated[int, Query(ge=1, le=5000, description="most arms of the answer")] = 2000,
-) -> Response:
+) -> Any:
     """Return arms and the edges between them; of a large graph, a part."""
-    return await _read(request, name, lambda agent: agent.neighbourhood(around or (), limit))
+    return agent.neighbourhood(around or (), limit)
 
 
-@router.get("/agents/{name}/trend", **_described("trend", tag="agents"))
-async def trend(
-    request: Request, name: str, points: Annotated[int, Query(ge=1, le=1000)] = 200
-) -> Response:
+@_reads("/trend", "trend")
+def trend(agent: Agent, points: Annotated[int, Query(ge=1, le=1000)] = 200) -> Any:
     """Return how expected regret, information ratio and entropy have developed."""
-    return await _read(request, name, lambda agent: agent.trend(points))
+    return agent.trend(points)
 
 
-@router.get("/agents/{name}/overview", **_described("overview", tag="agents"))
-async def overview(
-    request: Request,
-    name: str,
+@_reads("/overview", "overview")
+def overview(
+    agent: Agent,
     arms: Annotated[int, Query(ge=1, le=1000)] = 10,
     last: Annotated[int, Query(ge=0, le=1000)] = 5,
-) -> Response:
+) -> Any:
     """Return the most relevant arms and the last decisions."""
-    return await _read(request, name, lambda agent: agent.overview(arms, last))
+    return agent.overview(arms, last)
 
 
-@router.get("/agents/{name}/health", **_described("agent_health", tag="agents"))
-async def agent_health(request: Request, name: str, level: float = 0.01) -> Response:
+@_reads("/health", "agent_health")
+def agent_health(agent: Agent, level: float = 0.01) -> Any:
     """Report whether outcomes contradict the posterior, and which answers are missing."""
-    return await _read(request, name, lambda agent: {"health": agent.health(level).to_dict()})
+    return {"health": agent.health(level).to_dict()}
 
 
-@router.get("/agents/{name}/history", **_described("history", tag="agents"))
-async def history(
-    request: Request,
-    name: str,
+@_reads("/history", "history")
+def history(
+    agent: Agent,
     last: _Limit = 20,
     after: Annotated[int | None, Query(ge=0, description="number of an entry")] = None,
     decision: Annotated[str | None, Query(description="id of a decision")] = None,
-) -> Response:
+) -> Any:
     """Return the last entries of the journal."""
-    return await _read(
-        request,
-        name,
-        lambda agent: {"entries": agent.history(last, after=after, decision=decision)},
-    )
+    return {"entries": agent.history(last, after=after, decision=decision)}
 
 
-@router.get("/agents/{name}/log", **_described("log", tag="agents"))
-async def decision_log(
-    request: Request, name: str, format: Literal["parquet", "csv", "jsonl"] = "jsonl"
-) -> Response:
+@_reads("/log", "log")
+def decision_log(agent: Agent, format: Literal["parquet", "csv", "jsonl"] = "jsonl") -> Response:
     """Return all decisions with their probabilities and outcomes, as a file.
 
     Only Parquet has the graphs.
     """
-    return await _read(request, name, lambda agent: _log_file(agent, format))
+    with tempfile.TemporaryDirectory() as directory:
+        path = agent.log().write(f"{directory}/log.{format}")
+        size = path.stat().st_size
+        file = path.open("rb")  # the file is removed before it is sent
+    kinds = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv; charset=utf-8"}
+    headers = {
+        "Content-Disposition": f'attachment; filename="log.{format}"',
+        "Content-Length": str(size),
+    }
+
+    def parts() -> Iterator[bytes]:
+        with file:
+            while part := file.read(_CHUNK):
+                yield part
+
+    kind = kinds.get(format, "application/jsonl")
+    return StreamingResponse(parts(), media_type=kind, headers=headers)
 
 
 @router.get("/agents/{name}/stream", **_described("stream", tag="agents"))
@@ -846,53 +830,6 @@ async def stream(
     return await _read(request, name, work)
 
 
-def _refuse(body: dict[str, Any], key: str, remedy: str) -> None:
-    if body.get(key) is not None:
-        raise InputError(f"the body has no key {key!r}: {remedy}")
-
-
 def _refuse_key(request: Request, remedy: str) -> None:
-    if _key(request) is not None:
+    if "idempotency-key" in request.headers:
         raise InputError(f"this route does not accept the header Idempotency-Key: {remedy}")
-
-
-def _key(request: Request) -> str | None:
-    return request.headers.get("idempotency-key")
-
-
-def _explained(agent: Agent, id_: str, arms: int, pi: bool) -> dict[str, Any]:
-    """Return a decision with its status, and its explanation for so many arms."""
-    made = handle(agent, {"op": "decision", "id": id_, "pi": pi})["decision"]
-    rows = agent.decisions(1, before=agent.decision(id_).number + 1)
-    explanation, note = None, None
-    if arms:
-        try:
-            found = agent.explain(id_, arms)
-        except InputError as error:
-            note = str(error)
-        else:
-            explanation = found.to_dict() | {"points": found.points and found.points.to_dict()}
-    row = next((one for one in rows if one["id"] == id_), {})
-    return {"decision": row | made, "explanation": explanation, "note": note}
-
-
-def _log_file(agent: Agent, format: str) -> Response:
-    """Return the log of an agent as a file, which is removed before it is sent."""
-    with tempfile.TemporaryDirectory() as directory:
-        path = agent.log().write(Path(directory) / f"log.{format}")
-        size = path.stat().st_size
-        file = path.open("rb")
-    kinds = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv; charset=utf-8"}
-    headers = {
-        "Content-Disposition": f'attachment; filename="log.{format}"',
-        "Content-Length": str(size),
-    }
-
-    def parts() -> Iterator[bytes]:
-        with file:
-            while part := file.read(_CHUNK):
-                yield part
-
-    return StreamingResponse(
-        parts(), media_type=kinds.get(format, "application/jsonl"), headers=headers
-    )

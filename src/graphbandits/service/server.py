@@ -11,16 +11,15 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import time
 from typing import Any
 
-import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphbandits.errors import GraphBanditsError, InputError
-from graphbandits.service.limits import is_loopback
+from graphbandits.service.limits import failure, is_loopback
 
 #: Environment variable with the settings, as JSON. It is not visible to other users.
 VARIABLE = "GRAPHBANDITS_SERVICE"
@@ -46,9 +45,6 @@ class Settings:
         """Whether only this machine can connect. Otherwise tokens are required."""
         return is_loopback(self.host)
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
     @classmethod
     def from_environment(cls) -> Settings:
         """Return the settings that the parent process has put into the environment."""
@@ -64,17 +60,23 @@ KEEP_ALIVE = 30
 
 def check_settings(settings: Settings) -> str:
     """Check that a service can start; return the name of its store without a password."""
+    from graphbandits.live.requests import MOST_BYTES
     from graphbandits.live.store import open_store
-    from graphbandits.service.access import has_valid_token
+    from graphbandits.service.access import list_tokens
 
-    if not 1 <= settings.workers <= 64:
-        raise InputError(f"--workers must be 1 to 64, not {settings.workers}")
-    if not 1 <= settings.port <= 65535:
-        raise InputError(f"--port must be 1 to 65535, not {settings.port}")
+    for name, value, most in (
+        ("--workers", settings.workers, 64),
+        ("--port", settings.port, 65535),
+        ("--connections", settings.connections, 1_000_000),
+        ("--body", settings.body_bytes, MOST_BYTES),
+    ):
+        if not 1 <= value <= most:
+            raise InputError(f"{name} must be 1 to {most}, not {value}")
     if not settings.rate >= 0.0:
         raise InputError(f"--rate must be at least 0, not {settings.rate:g}")
     with open_store(settings.store, must_exist=True) as store:
-        if not settings.local and not has_valid_token(store, time()):
+        valid = (token.state(time()) == "valid" for token in list_tokens(store))
+        if not settings.local and not any(valid):
             raise InputError(
                 f"an address that other machines can reach, such as {settings.host}, needs tokens, "
                 "and the store has no valid one: add one with 'graphbandits token add STORE --role "
@@ -110,8 +112,8 @@ def serve(settings: Settings, *, access_log: bool = False) -> None:
     place = settings.store
     if "://" not in place:
         place = str(Path(place).resolve())
-    given = Settings(**vars(settings) | {"store": place, "plugins": plugins})
-    os.environ[VARIABLE] = given.to_json()
+    given = replace(settings, store=place, plugins=plugins)
+    os.environ[VARIABLE] = json.dumps(asdict(given))
     try:
         with _ended_by_sigterm():
             uvicorn.run(
@@ -179,37 +181,12 @@ class HttpConnection(H11Protocol):
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer to bytes that are no HTTP request."""
-        body = _error_body("bad_request", "this is not a valid HTTP request")
-        for event in (
-            h11.Response(status_code=400, headers=_error_headers(body), reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
-
 
 async def _too_many_connections(scope: Any, receive: Any, send: Any) -> None:
     """Answer to a request of a connection beyond the limit."""
-    body = _error_body("unavailable", "there are too many connections: try again later")
-    headers = [*_error_headers(body), (b"retry-after", b"2")]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _error_body(name: str, message: str) -> bytes:
-    return json.dumps({"error": {"type": name, "message": message}}).encode()
-
-
-def _error_headers(body: bytes) -> list[tuple[bytes, bytes]]:
-    return [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        (b"cache-control", b"no-store"),
-    ]
+    message = "there are too many connections: try again later"
+    headers = {"Retry-After": "2", "Connection": "close", "Cache-Control": "no-store"}
+    await failure(503, "unavailable", message, headers)(scope, receive, send)
 
 
 def _allow_connections(settings: Settings) -> None:
