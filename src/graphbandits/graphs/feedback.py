@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from types import FunctionType
 from typing import Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -22,23 +21,9 @@ from graphbandits.graphs import _feedback_kernels as kernels
 from graphbandits.rng import Keys
 
 T = TypeVar("T", bound=np.generic)
-Class = TypeVar("Class", bound=type)
 
 #: Fixed graphs of up to this many arms are stored as matrices, larger ones as rows of neighbours.
 DENSE_LIMIT = 100
-
-
-def inherit_docstrings(protocol: type) -> Callable[[Class], Class]:
-    """Copy the docstrings of a protocol to the undocumented members of a class."""
-
-    def decorate(cls: Class) -> Class:
-        for name, member in vars(cls).items():
-            documented = getattr(protocol, name, None)
-            if isinstance(member, FunctionType | property) and documented and not member.__doc__:
-                member.__doc__ = documented.__doc__
-        return cls
-
-    return decorate
 
 
 class RepeatedEdgeError(InputError):
@@ -87,7 +72,6 @@ class Feedback(Protocol):
         """Return the row of G of the played arm, ``action`` (B,), for each trial: (B, K)."""
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class DenseFeedback:
     """Feedback as a dense matrix.
@@ -102,7 +86,7 @@ class DenseFeedback:
     matrix: Floats
 
     def __post_init__(self) -> None:
-        matrix = _numbers(self.matrix, "a feedback matrix")
+        matrix = float_array(self.matrix, "a feedback matrix")
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
             raise InputError(
                 f"a feedback matrix must be square, K x K; got the shape {matrix.shape}"
@@ -150,7 +134,6 @@ class DenseFeedback:
         return rows
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class SparseFeedback:
     """Feedback as a sparse matrix in CSR format, shared by all trials; see :meth:`from_edges`.
@@ -172,7 +155,7 @@ class SparseFeedback:
 
     def __post_init__(self) -> None:
         start, column = (np.array(part, np.int64) for part in (self.start, self.column))
-        weight = _numbers(self.weight, "a sparse graph")
+        weight = float_array(self.weight, "a sparse graph")
         arms = len(start) - 1
         _check_probabilities(weight, "sparse graph")
         row = np.repeat(np.arange(arms), np.maximum(np.diff(start), 0)) if arms > 0 else start
@@ -210,7 +193,7 @@ class SparseFeedback:
         """
         check_integer(arms, "the number of arms")
         ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
-        weights = _numbers(weight, "an edge list")
+        weights = float_array(weight, "an edge list")
         if not weights.size:
             weights = np.ones(())
         if ends[0].shape != ends[1].shape or weights.shape not in ((), ends[0].shape):
@@ -282,7 +265,6 @@ class SparseFeedback:
         return DenseFeedback(self.reach(np.arange(self.arms)))
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class UniformFeedback:
     """Feedback in which every arm that is not played is observed with the same probability r.
@@ -301,7 +283,7 @@ class UniformFeedback:
     count: int
 
     def __init__(self, r: object, count: int) -> None:
-        rate = np.atleast_1d(_numbers(r, "the probability r"))
+        rate = np.atleast_1d(float_array(r, "the probability r"))
         if rate.ndim != 1 or not rate.size:
             raise InputError(f"r must be one number, or one per trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
@@ -318,6 +300,9 @@ class UniformFeedback:
     @property
     def shared(self) -> bool:
         return len(self.r) == 1
+
+    def rate(self, trial: int = 0) -> float:
+        return float(self.r[0 if self.shared else trial])
 
     def gain(self, h: Floats) -> Floats:
         return _product(kernels.uniform_gain, (self.r,), h, self.arms)
@@ -427,7 +412,7 @@ def cached_by_graph(
     return result
 
 
-def _numbers(values: object, what: str) -> Floats:
+def float_array(values: object, what: str) -> Floats:
     """Copy the values to a float array in C order; later changes by the caller have no effect."""
     try:
         array = np.asarray(values)

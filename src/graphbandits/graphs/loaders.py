@@ -90,9 +90,8 @@ def make_process(graph: GraphLike, arms: int | None, weight: str | None = "auto"
             raise InputError("'file:' needs the path of a graph file, such as file:edges.txt")
         if graph.startswith("file:"):
             return load_graph(graph.removeprefix("file:"))
-        if os.path.isfile(
-            graph
-        ):  # unlike Path.is_file, accepts texts that are too long for a file name
+        # unlike Path.is_file, it accepts texts that are too long for a file name
+        if os.path.isfile(graph):
             raise InputError(f"'{graph}' is a file: use file:{graph}")
         return build_process(build("graph", graph), arms)
     if is_frame(graph):  # first: a column may have the name of any attribute tested below
@@ -231,17 +230,10 @@ def _reader(file: GraphFile) -> tuple[str, Callable[..., Fixed], tuple[str, ...]
 
 Arrays = dict[str, NDArray[Any]]
 
-#: Classes by their names in files; these names do not change when a class is renamed.
-_KINDS: dict[str, type] = {
-    "Dense": DenseFeedback,
-    "Sparse": SparseFeedback,
-    "Uniform": UniformFeedback,
-    "Fixed": Fixed,
-    "GivenSequence": GivenSequence,
-    "RandomFeedback": RandomFeedback,
-    "RevealedErdosRenyi": RevealedErdosRenyi,
-}
-_KIND_NAMES = {cls: name for name, cls in _KINDS.items()}
+_FEEDBACKS = DenseFeedback, SparseFeedback, UniformFeedback
+_PROCESSES = Fixed, GivenSequence, RandomFeedback, RevealedErdosRenyi
+#: Classes by their names in files.
+_KINDS = {cls.__name__: cls for cls in (*_FEEDBACKS, *_PROCESSES)}
 
 
 def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
@@ -255,12 +247,12 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return {"array": path}
-    if type(value) in _KIND_NAMES and dataclasses.is_dataclass(value):
+    if type(value) in _KINDS.values() and dataclasses.is_dataclass(value):
         fields = {
             field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
             for field in dataclasses.fields(value)
         }
-        return {"kind": _KIND_NAMES[type(value)], "fields": fields}
+        return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
     if value is None or isinstance(value, bool | int | float | str):

@@ -28,7 +28,11 @@ from graphbandits.graphs._independence import (
     mutual_edges,
     reveal_matrix,
 )
-from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
+from graphbandits.graphs.dominating_sets import (
+    check_deterministic,
+    fractional_cover,
+    integer_cover,
+)
 from graphbandits.graphs.feedback import Feedback, UniformFeedback, cached_by_graph, matrices
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
@@ -49,16 +53,9 @@ class DominationProblem:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = scipy.sparse.csr_array(matrix)
-        self.outgoing, self.incoming = (
-            adjacency_lists(self.matrix),
-            adjacency_lists(self.matrix.T),
-        )
-        self.arrays = (
-            self.outgoing.start,
-            self.outgoing.column,
-            self.incoming.start,
-            self.incoming.column,
-        )
+        self.outgoing = reveals = adjacency_lists(self.matrix)
+        self.incoming = by = adjacency_lists(self.matrix.T)
+        self.arrays = reveals.start, reveals.column, by.start, by.column
         self.arms = self.outgoing.count
         self._by_fewest = np.argsort(np.diff(self.incoming.start), kind="stable")
         self._by_least = np.argsort(np.diff(self.outgoing.start), kind="stable")
@@ -111,10 +108,7 @@ class DominationProblem:
         and Chambolle 2011). After every few steps their means are made feasible.
         """
         z, y = best_z, best_y = self.initial_primals(), self.initial_duals()
-        step_z, step_y = (
-            1.0 / np.diff(self.outgoing.start),
-            1.0 / np.diff(self.incoming.start),
-        )
+        step_z, step_y = 1.0 / np.diff(self.outgoing.start), 1.0 / np.diff(self.incoming.start)
         turns = 32
         while not budget.exhausted and not nearly_equal(math.fsum(best_y), math.fsum(best_z)):
             mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
@@ -238,11 +232,6 @@ def independence_number(graph: Feedback) -> int:
     The graph must have entries 0 and 1 and be shared by all trials. If the search exceeds its step
     budget, the result is the best upper bound that was found. It does not depend on the clock.
     """
-    check_deterministic(graph)
-    if not graph.shared:
-        raise InputError(
-            "the independence number needs one graph, but this graph differs between trials"
-        )
     if isinstance(graph, UniformFeedback):
         return 1 if graph.r[0] > 0.0 else graph.arms
     return independent_set(either_direction(graph), Budget(steps=STEPS), lambda *_: None)[1]
@@ -260,14 +249,6 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
     if not graph.shared:
         return _each(matrices(graph, 1))
     return cached_by_graph(_COVERS_BY_GRAPH, graph, _cover_number)
-
-
-def check_deterministic(graph: Feedback) -> None:
-    if not graph.deterministic:
-        raise InputError(
-            "this number is defined for graphs of entries 0 and 1; the given graph has other "
-            "probabilities"
-        )
 
 
 def _each(stack: Floats) -> Ints:
