@@ -416,18 +416,20 @@ def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:
     """Raise NeedsError because a policy does not accept the rewards; list alternatives."""
     name, rewards = name_of(policy), reward_support(problem.posterior)
 
-    def is_suitable(cls: Any) -> bool:
-        graphs = problem._graphs
-        met = graphs is None or not unmet(cls.needs, graphs._process, problem._horizon)
-        able = not getattr(cls, "variance", False) or has_variance(problem.posterior)
-        return met and able and not unaccepted(cls, rewards)
-
     remedy = getattr(policy, "remedy", None)
     scale = "" if remedy is None else f": state a scale, as in {remedy()}, or use another policy"
     raise NeedsError(
         f"policy '{name}' {unaccepted(policy, rewards)}{scale}; suitable policies: "
-        + alternatives(name, is_suitable)
+        + alternatives(name, lambda cls: suits(cls, problem))
     )
+
+
+def suits(cls: Any, problem: Problem) -> bool:
+    """Return whether the policies of a class can solve a problem."""
+    graphs, posterior = problem._graphs, problem.posterior
+    met = graphs is None or not unmet(cls.needs, graphs._process, problem._horizon)
+    able = not getattr(cls, "variance", False) or has_variance(posterior)
+    return met and able and not unaccepted(cls, reward_support(posterior))
 
 
 def check_problem(policy: Policy, problem: Problem) -> None:

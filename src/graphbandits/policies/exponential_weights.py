@@ -118,9 +118,8 @@ class Exp3G(ExponentialWeights):
                     "exp3-g: gamma=0 without eta gives eta = 2 gamma = 0, which never learns: "
                     "set eta, or gamma above 0"
                 )
-            object.__setattr__(
-                self, "needs", Needs(graph="after")
-            )  # gamma does not depend on the horizon
+            # gamma does not depend on the horizon
+            object.__setattr__(self, "needs", Needs(graph="after"))
 
     def mixing(self, problem: Problem) -> float:
         if self.gamma is not None:
@@ -268,9 +267,8 @@ class Exp3SET(ExponentialWeights):
         super().__post_init__()
         if self.eta is not None:
             check_positive(self.eta, "exp3-set: eta")
-            object.__setattr__(
-                self, "needs", Needs(graph="after")
-            )  # eta does not depend on the horizon
+            # eta does not depend on the horizon
+            object.__setattr__(self, "needs", Needs(graph="after"))
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = self.eta

@@ -39,12 +39,6 @@ def uniform_argmax(index: Floats) -> Floats:
     return top
 
 
-def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
-    """Return mean + sqrt(2 ln t / count), from Auer, Cesa-Bianchi and Fischer (2002)."""
-    bound: Floats = mean + np.sqrt(2.0 * np.log(t) / count)
-    return bound
-
-
 def reward_range(problem: Problem) -> tuple[float, float]:
     """Return the smallest and the largest reward; -1e150 and 1e150 in place of infinite ones."""
     rewards = reward_support(problem.posterior)

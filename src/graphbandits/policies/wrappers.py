@@ -32,7 +32,7 @@ from graphbandits.policies.base import (
     as_policy,
     delegates,
     raise_unaccepted,
-    unmet,
+    suits,
 )
 from graphbandits.policies.index import reward_range as limits_of
 from graphbandits.posteriors import Observations
@@ -99,9 +99,7 @@ class ExplorationFloor:
         needs = inner.needs
         if self.over == "dominating-set":
             needs = replace(needs, graph="before")
-        given = {"policy": text_of(inner), "mass": mass, "inner": inner, "needs": needs}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(policy=text_of(inner), mass=mass, inner=inner, needs=needs)
 
     def __getattr__(self, name: str) -> Any:
         """Return what the policy declares beside the required members, such as ``incremental``."""
@@ -136,16 +134,13 @@ SIZES = (2, 3)
 def check_restrictable(policy: Policy, problem: Problem) -> None:
     """Check before a run that a policy can be restricted to eligible arms."""
     if not getattr(policy, "restrictable", True):
-        name, graphs = name_of(policy), problem._graphs
-
-        def is_suitable(cls: type) -> bool:
-            needs = cls.needs  # type: ignore[attr-defined]
-            met = graphs is None or not unmet(needs, graphs._process, problem._horizon)
-            return met and getattr(cls, "restrictable", True)
-
+        name = name_of(policy)
+        suitable = alternatives(
+            name, lambda cls: suits(cls, problem) and getattr(cls, "restrictable", True)
+        )
         raise NeedsError(
             f"policy '{name}' needs all arms in every round, but only some arms are eligible; "
-            f"suitable policies: {alternatives(name, is_suitable)}"
+            f"suitable policies: {suitable}"
         )
     arm_arrays(policy, problem)
 
