@@ -100,11 +100,10 @@ def check_name(target: Path) -> None:
         _temporary_path(target).lstat()
     except FileNotFoundError:
         return
-    except ValueError as error:  # a NUL, or an empty name
-        raise InputError(f"cannot write '{target}': {error}; choose another name") from None
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL, or an empty name
+        reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"cannot write {target}: {error.strerror or error}; choose a shorter name"
+            f"cannot write '{target}': {reason}; choose another, shorter name"
         ) from None
 
 

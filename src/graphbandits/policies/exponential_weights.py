@@ -76,10 +76,6 @@ def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -
     add_losses(state["loss"], chance, extra, seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
 
 
-def trials_of(state: State) -> int:
-    return len(state["loss"])
-
-
 @register("policy", "exp3-g")
 @dataclass(frozen=True)
 class Exp3G(ExponentialWeights):
@@ -129,7 +125,7 @@ class Exp3G(ExponentialWeights):
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = 2.0 * self.mixing(problem) if self.eta is None else self.eta
-        return np.full(trials_of(state), eta, np.float64)
+        return np.full(len(state["loss"]), eta, np.float64)
 
     def propose(self, state: State, view: View) -> Floats:
         gamma = self.mixing(view.problem)
@@ -275,4 +271,4 @@ class Exp3SET(ExponentialWeights):
         if eta is None:
             total = problem.graphs.independence(problem.horizon)
             eta = math.sqrt(2.0 * math.log(problem.arms) / total)
-        return np.full(trials_of(state), eta, np.float64)
+        return np.full(len(state["loss"]), eta, np.float64)

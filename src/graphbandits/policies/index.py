@@ -14,8 +14,7 @@ from graphbandits.policies.base import (
     Problem,
     View,
     check_range,
-    learns_outcomes,
-    selects,
+    marked,
 )
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import check_weights, reward_support
@@ -62,7 +61,7 @@ class CountPolicy:
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
 
-    @selects(own_plays=False)
+    @marked(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
         """Return the observations that are counted: all of them."""
         return event.observations
@@ -75,7 +74,7 @@ class CountPolicy:
         """Return the smallest and the largest reward that is added up."""
         return reward_range(problem)
 
-    @learns_outcomes
+    @marked(learns_outcomes=True)
     def update(self, state: State, event: Event) -> State:
         return self.learn(state, self.learns_from(event), event.problem)
 
@@ -122,7 +121,7 @@ class IndexPolicy(CountPolicy):
 class OwnOutcomeIndexPolicy(IndexPolicy):
     """Base class of index policies that learn only from the arm played."""
 
-    @selects(own_plays=True)
+    @marked(own_plays=True)
     def learns_from(self, event: Event) -> Observations:
         return event.played
 

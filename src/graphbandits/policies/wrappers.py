@@ -30,7 +30,7 @@ from graphbandits.policies.base import (
     View,
     alternatives,
     as_policy,
-    delegates,
+    marked,
     raise_unaccepted,
     suits,
 )
@@ -122,7 +122,7 @@ class ExplorationFloor:
         found: Floats = self.mass * chosen / chosen.sum(axis=1, keepdims=True)
         return found
 
-    @delegates
+    @marked(delegates=True)
     def update(self, state: State, event: Event) -> State:
         return self.inner.update(state, event)
 
@@ -197,22 +197,9 @@ def restricted(
 ) -> Iterator[tuple[slice, Ints, State, View]]:
     """Split a view by eligible arms."""
     keys, problem, eligible = view.keys, view.problem, view.eligible
-    shape = keys.trials, problem.arms
-    array = isinstance(eligible, np.ndarray) and eligible.dtype == np.bool_
-    if eligible is None or not array or eligible.shape not in (shape, (1, problem.arms)):
-        raise InputError(
-            f"eligible arms must be an array of booleans of shape {shape}, or (1, {shape[1]}) for "
-            f"all trials; got {short_repr(eligible)}"
-        )
-    if not eligible.any(axis=1).all():
+    if eligible is None or not eligible.any(axis=1).all():
         raise InputError(f"no arm is eligible in round {view.t}: at least one arm must be")
     names = arm_arrays(policy, problem)
-    for name in sorted(names):
-        if state[name].shape[1:2] != (problem.arms,):
-            raise InputError(
-                f"policy '{name_of(policy)}': state['{name}'] has the shape {state[name].shape}, "
-                f"without an axis of the {problem.arms} arms"
-            )
     changes = np.flatnonzero((eligible[1:] != eligible[:-1]).any(axis=1)) + 1
     starts = [0, *changes.tolist()]
     for start, stop in zip(starts, [*starts[1:], keys.trials], strict=True):
