@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -241,18 +241,20 @@ class SparseFeedback:
     def deterministic(self) -> bool:
         return bool(np.isin(self.weight, (0.0, 1.0)).all())
 
+    @property
+    def _arrays(self) -> tuple[Ints, Ints, Floats]:
+        return self.start, self.column, self.weight
+
     def gain(self, h: Floats) -> Floats:
-        return _product(kernels.sparse_gain, (self.start, self.column, self.weight), h, self.arms)
+        return _product(kernels.sparse_gain, self._arrays, h, self.arms)
 
     def observed(self, pi: Floats) -> Floats:
-        arrays = self.start, self.column, self.weight
-        return _product(kernels.sparse_observed, arrays, pi, self.arms)
+        return _product(kernels.sparse_observed, self._arrays, pi, self.arms)
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms)
         capacity = int((self.start[action + 1] - self.start[action]).sum())
-        arrays = self.start, self.column, self.weight, action
-        return _revealed(kernels.sparse_reveal, arrays, capacity, keys, t)
+        return _revealed(kernels.sparse_reveal, (*self._arrays, action), capacity, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.zeros((len(action), self.arms))
@@ -329,6 +331,11 @@ def from_edges(
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
 
 
+def is_feedback(graph: object) -> TypeGuard[Feedback]:
+    """Whether an object is the feedback of one round, and not a process."""
+    return hasattr(graph, "reach") and hasattr(graph, "shared")
+
+
 def matrices(graph: Feedback, trials: int) -> Floats:
     """Return G as one matrix for all trials (1, K, K), or one per trial (B, K, K)."""
     if isinstance(graph, DenseFeedback):
@@ -379,7 +386,7 @@ def best_in_neighbours(graph: Feedback, first: Floats, score: Floats) -> Floats:
     """
     pi = np.empty_like(first)
     if isinstance(graph, SparseFeedback):
-        kernels.sparse_in_neighbours(graph.start, graph.column, graph.weight, first, score, pi)
+        kernels.sparse_in_neighbours(*graph._arrays, first, score, pi)
         return pi
     if isinstance(graph, UniformFeedback):  # every arm reveals all arms, or only itself
         top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError, check_bool
+from graphbandits.errors import InputError
 from graphbandits.graphs.edges import MAX_ARMS
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.named import Recipe, build_process
@@ -160,10 +160,6 @@ class File:
     @classmethod
     def examples(cls) -> list[File]:
         return [cls(str(Path(__file__).parent / "friends.csv"))]
-
-    def __post_init__(self) -> None:
-        if self.directed is not None:
-            check_bool(self.directed, "file: directed")
 
     def process(self, arms: int | None) -> Process:
         return load_graph(**vars(self))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from graphbandits.graphs.feedback import (
     first_invalid_probability,
     float_array,
     from_edges,
+    is_feedback,
 )
 from graphbandits.graphs.processes import Fixed, Process, check_names, edge_arrays
 
@@ -420,12 +421,6 @@ def from_csv(
     next(records)
     table = EdgeBuilder(file.line, columns.hint(header))
     while batch := [*islice(records, BATCH)]:
-        for line, cells in batch:
-            if len(cells) != len(header):
-                raise InputError(
-                    f"{file.line(line)}this line has {len(cells)} cells, but the first line names "
-                    f"{len(header)} columns"
-                )
         cells_of = [*zip(*(cells for _, cells in batch), strict=True)]
         table.add([line for line, _ in batch], *columns.pick(cells_of.__getitem__))
     if not len(table):
@@ -440,7 +435,10 @@ _TABLE_COMMENT = re.compile(r"[ \t]*(?:#(?:[ \t#].*|[^,;\t]*))?[\r\n]*", re.DOTA
 
 
 def _records(file: GraphFile) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record of a CSV file that is not blank, with its first line number."""
+    """Yield each record of a CSV file that is not blank, with its first line number.
+
+    All records must have the same number of cells.
+    """
     text = file.text()
     lines = io.StringIO(text, newline="")
     delimiter, skipped, start = "", 0, 0
@@ -457,10 +455,16 @@ def _records(file: GraphFile) -> Iterator[tuple[int, list[str]]]:
         skipinitialspace=True,
         strict=True,
     )
-    line = skipped + 1
+    line, width = skipped + 1, 0
     try:
         for cells in reader:
             if cells and (cells[0] or any(cell.strip() for cell in cells)):
+                if width not in (0, len(cells)):
+                    raise InputError(
+                        f"{file.line(line)}this line has {len(cells)} cells, but the lines before "
+                        f"have {width}: give every line the same number of cells"
+                    )
+                width = len(cells)
                 yield line, [cell.strip() for cell in cells]
             line = skipped + reader.line_num + 1
     except csv.Error as error:
@@ -602,12 +606,6 @@ def _from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
     """
     lines, rows = zip(*records, strict=True)
     width = len(rows[0])
-    for line, cells in records:
-        if len(cells) != width:
-            raise InputError(
-                f"{file.line(line)}this line has {len(cells)} cells, but line {lines[0]} has "
-                f"{width}; {_READ_AS_MATRIX}"
-            )
     square = len(rows) == width
     first = int(len(rows) == width + 1 or (square and _is_header(rows[0])))
     left = int(len(rows) == width - 1 or (square and first == 1))
@@ -888,11 +886,6 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
         for i, j, p in zip(source.tolist(), target.tolist(), weight.tolist(), strict=True)
     )
     return result
-
-
-def is_feedback(graph: object) -> TypeGuard[Feedback]:
-    """Whether an object is the feedback of one round, and not a process."""
-    return hasattr(graph, "reach") and hasattr(graph, "shared")
 
 
 def from_graphml(
