@@ -40,7 +40,6 @@ def versions() -> dict[str, str]:
 #: Upper limit of the unpacked size of a compressed file: a few kilobytes can unpack to gigabytes.
 MOST_UNPACKED = 2**30
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
@@ -52,12 +51,8 @@ def readable_errors(target: Path) -> Iterator[None]:
         why = error.strerror or str(error)
         if error.errno in _FULL:
             why = f"the disk is full ({why}): no data is lost; free space and run the command again"
-        elif error.errno == errno.EISDIR:
-            why = "it is a directory; move it, or choose another path"
-        elif error.errno in _FORBIDDEN:
-            why += "; make it writable, or choose another path"
         else:
-            why += "; choose another path"
+            why += "; make it writable, or choose another path"
         raise InputError(f"cannot write {target}: {why}") from None
 
 

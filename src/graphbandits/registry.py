@@ -258,26 +258,19 @@ def text_parameters(plugin: object) -> dict[str, Any]:
 
 def examples_of(cls: type) -> list[Any]:
     """Return the instances used by the contract tests: ``examples()``, else the defaults."""
-    examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
-    if examples is not None:
-        try:
-            instances = list(examples())
-        except TypeError as error:
-            raise InputError(
-                f"{name_of(cls)}: examples must be a @classmethod that returns a list ({error})"
-            ) from error
-        if not instances or any(type(example) is not cls for example in instances):
-            raise InputError(
-                f"{name_of(cls)}: examples() must return one or more instances of {cls.__name__}"
-            )
-        return instances
-    required = [name for name, default in _defaults(cls, of=False).items() if default is MISSING]
-    if required:
+    examples: Callable[[], Sequence[Any]] = getattr(cls, "examples", lambda: [cls()])
+    try:
+        instances = list(examples())
+    except TypeError as error:
         raise InputError(
-            f"{name_of(cls)} has no default for {', '.join(required)}: add a @classmethod "
-            "examples(cls) that returns a list of instances"
+            f"{name_of(cls)}: add a @classmethod examples(cls) that returns a list of instances "
+            f"({error})"
+        ) from error
+    if not instances or any(type(example) is not cls for example in instances):
+        raise InputError(
+            f"{name_of(cls)}: examples() must return one or more instances of {cls.__name__}"
         )
-    return [cls()]
+    return instances
 
 
 def class_of(kind: str, name: str) -> Any:

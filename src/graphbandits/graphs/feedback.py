@@ -366,13 +366,7 @@ def subgraph(graph: Feedback, arms: Ints, trials: int = 1, rows: slice = slice(N
         sparse = object.__new__(SparseFeedback)  # valid by construction: skip the checks
         sparse.__dict__.update(start=start, column=column[kept], weight=graph.weight[edge[kept]])
         return sparse
-    if isinstance(graph, DenseFeedback):
-        matrix = graph.matrix[part][:, arms[:, None], arms]
-    elif graph.shared:
-        matrix = graph.reach(arms)[None, :, arms]
-    else:
-        played = (graph.reach(np.full(trials, arm))[part][:, arms] for arm in arms)
-        matrix = np.stack(list(played), axis=1)
+    matrix = matrices(graph, trials)[part][:, arms[:, None], arms]
     dense = object.__new__(DenseFeedback)  # entries of valid feedback: skip the checks
     dense.__dict__.update(matrix=np.ascontiguousarray(matrix))
     return dense

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphbandits._files import to_npz
 from graphbandits.errors import InputError
 from graphbandits.graphs.edges import MAX_ARMS
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
@@ -243,11 +242,8 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return {"array": path}
-    if type(value) in _KINDS.values() and dataclasses.is_dataclass(value):
-        fields = {
-            field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
-            for field in dataclasses.fields(value)
-        }
+    if type(value) in _KINDS.values():
+        fields = {name: pack(part, arrays, f"{path}/{name}") for name, part in vars(value).items()}
         return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
@@ -296,9 +292,4 @@ def fingerprint(process: Process) -> str | None:
         config = pack(process, arrays)
     except InputError:
         return None
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.ravel().data)  # no copy: the array may be large
-    return digest.hexdigest()
+    return hashlib.sha256(to_npz(config, arrays)).hexdigest()

@@ -29,11 +29,7 @@ from graphbandits.graphs._independence import (
     mutual_edges,
     reveal_matrix,
 )
-from graphbandits.graphs.dominating_sets import (
-    check_deterministic,
-    fractional_cover,
-    integer_cover,
-)
+from graphbandits.graphs.dominating_sets import check_deterministic, fractional_cover, integer_cover
 from graphbandits.graphs.feedback import (
     Feedback,
     UniformFeedback,

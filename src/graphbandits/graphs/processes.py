@@ -15,13 +15,7 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import (
-    InputError,
-    check_bool,
-    check_integer,
-    check_probability,
-    nearest,
-)
+from graphbandits.errors import InputError, check_bool, check_integer, check_probability, nearest
 from graphbandits.graphs._feedback_kernels import erdos_renyi
 from graphbandits.graphs.feedback import (
     DENSE_LIMIT,
@@ -349,12 +343,11 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
                 )
             value = int(value)
         name = str(value).strip()
-        if not name:
+        if not name or name in known:
             raise InputError(
-                f"the name of arm {k} (the first is 0) is blank ({value!r}): give every arm a name"
+                f"the name '{name}' of arm {k} (the first is 0) is blank, or that of another arm: "
+                "give every arm a name of its own"
             )
-        if name in known:
-            raise InputError(f"two arms have the name '{name}': names must be distinct")
         known[name] = None
     return tuple(known)
 

@@ -913,10 +913,8 @@ def from_graphml(
     if root.tag != "graphml":
         raise root.error(f"GraphML must start with <graphml>, not with <{root.tag}>")
     graphs, keys = [*root.iter("graph")], {key.need("id"): key for key in root.iter("key")}
-    if not graphs:
-        raise InputError(f"{file.path}: the file has no <graph> element")
-    if len(graphs) > 1:
-        raise graphs[1].error("second <graph>: a file must have one graph, without nested graphs")
+    if len(graphs) != 1:
+        raise InputError(f"{file.path}: a file must have one <graph>, not {len(graphs)}")
     for element in root.iter("hyperedge"):
         raise element.error("<hyperedge> is not supported: an edge must have two ends")
     undirected = graphs[0].need("edgedefault", "directed", "undirected") == "undirected"

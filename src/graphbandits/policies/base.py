@@ -17,12 +17,7 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.graphs.properties import GraphInfo
 from graphbandits.posteriors import Observations, Posterior
-from graphbandits.posteriors.base import (
-    Support,
-    has_variance,
-    reward_support,
-    select_arms,
-)
+from graphbandits.posteriors.base import Support, has_variance, reward_support, select_arms
 from graphbandits.posteriors.updates import at_decision
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream

@@ -8,14 +8,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._policy_kernels import add_counts
-from graphbandits.policies.base import (
-    Event,
-    Needs,
-    Problem,
-    View,
-    check_range,
-    marked,
-)
+from graphbandits.policies.base import Event, Needs, Problem, View, check_range, marked
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import check_weights, reward_support
 from graphbandits.rng import Keys

@@ -11,12 +11,7 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.feedback import matrices
-from graphbandits.graphs.properties import (
-    at_most_outcomes,
-    count_outcomes,
-    most_outcomes,
-    rows_of,
-)
+from graphbandits.graphs.properties import at_most_outcomes, count_outcomes, most_outcomes, rows_of
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors.base import predict
 from graphbandits.registry import name_of
