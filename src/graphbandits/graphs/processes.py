@@ -355,7 +355,8 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
 def _check_shared(feedback: Feedback) -> None:
     if not feedback.shared:
         raise InputError(
-            "a fixed graph must have one matrix (or one r) for all trials, not one per trial"
+            "a fixed graph must have one K x K matrix (or one r) for all trials, not one per "
+            "trial; for one graph per round give a list of matrices"
         )
 
 

@@ -67,16 +67,12 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     False
     """
     dense = DenseFeedback(matrix)
-    if not dense.shared:
-        raise InputError(
-            "a fixed graph must be one K x K matrix; for one graph per round give a list of "
-            f"{len(dense.matrix)} matrices"
-        )
-    known = check_names(names, dense.arms)
+    fixed = Fixed(dense, check_names(names, dense.arms))
     if dense.arms <= DENSE_LIMIT:
-        return Fixed(dense, known)
+        return fixed
     source, target = np.nonzero(dense.matrix[0])
-    return Fixed(from_edges(dense.arms, source, target, dense.matrix[0, source, target]), known)
+    weight = dense.matrix[0, source, target]
+    return Fixed(from_edges(dense.arms, source, target, weight), fixed.names)
 
 
 def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
