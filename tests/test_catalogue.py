@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.cases import each
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
@@ -53,7 +54,6 @@ def switched_on(text: str, start: int, end: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.process
 def test_new_experiment_file_runs_unchanged_and_is_small(place: Path, started: str) -> None:
     (plan,) = load_experiment("my-study.toml").plans()
     assert plan.decisions <= 10**5
@@ -91,7 +91,7 @@ def test_new_experiment_file_shows_every_key_of_every_table(started: str) -> Non
         assert shown[name] == set(keys_of(table)), name
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "message"),
     [
         (["a b"], "'a b': use letters, digits, '.', '+', '-' and '_', as in a-b\n"),

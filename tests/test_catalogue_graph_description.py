@@ -10,6 +10,7 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+from helpers.cases import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -124,8 +125,7 @@ def test_description_of_any_graph_is_verified(
     assert found["bounds"][1]["value"] == pytest.approx(math.sqrt(limit))
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_numbers_of_a_network_agree_under_a_short_time_limit(seed: int, tmp_path: Path) -> None:
     graph = networkx.powerlaw_cluster_graph(900, 6, 0.8, seed=seed)
     file = tmp_path / "friends.txt"

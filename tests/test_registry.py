@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refused, refuses
+from helpers.cases import each
 from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 from hypothesis import given
@@ -43,7 +44,7 @@ def test_single_parameter_needs_no_key() -> None:
         build("graph", "empty(3)")
 
 
-@pytest.mark.parametrize("given", [[], [UCB()], "no list", None])
+@each("given", [[], [UCB()], "no list", None])
 def test_examples_must_be_instances_of_the_class(given: object) -> None:
     @dataclass(frozen=True)
     class Shy(UCB):
@@ -58,11 +59,7 @@ def test_examples_must_be_instances_of_the_class(given: object) -> None:
 
 
 plain = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(allow_nan=False),
-    st.text(max_size=12),
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=12)
 )
 values = st.recursive(
     plain,
@@ -89,7 +86,7 @@ def test_parameters_round_trip_through_text(value: object) -> None:
     assert type(arguments["value"]) is type(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("x(value=[up, down])", ("up", "down")),
@@ -103,7 +100,7 @@ def test_values_are_parsed(text: str, value: object) -> None:
     assert parse(text) == ("x", {"value": value})
 
 
-@pytest.mark.parametrize("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
+@each("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
 def test_malformed_values_are_rejected(text: str) -> None:
     with refuses(InputError):
         parse(text)
@@ -166,8 +163,8 @@ def test_every_family_is_registered() -> None:
     assert {one.posterior_name for one in models} == set(registered("posterior"))
 
 
-@pytest.mark.parametrize("kind", ["world", "posterior"])
-@pytest.mark.parametrize("family", FAMILIES)
+@each("kind", ["world", "posterior"])
+@each("family", FAMILIES)
 def test_text_of_a_model_gives_the_model(family: str, kind: str) -> None:
     for text in (getattr(FAMILIES[family], kind), getattr(FAMILIES[family], f"other_{kind}")):
         made = build(kind, text, arms=3)
@@ -177,7 +174,7 @@ def test_text_of_a_model_gives_the_model(family: str, kind: str) -> None:
         assert_same(again, made)
 
 
-@pytest.mark.parametrize("kind", ["posterior"])
+@each("kind", ["posterior"])
 def test_text_of_every_example_gives_the_example(kind: str) -> None:
     for cls in registered(kind).values():
         for example in examples_of(cls):
@@ -228,7 +225,7 @@ def test_number_of_arms_is_given_to_plug_ins_with_this_parameter() -> None:
         assert text_of(Sized(3)) == f"{name}(arms=3)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "words"),
     [
         ("world", "bernouli", ["unknown world 'bernouli'", "did you mean 'bernoulli'"]),
@@ -248,7 +245,7 @@ def test_class_of_a_name() -> None:
     refused(lambda: class_of("world", "Gaussian"), "unknown world 'Gaussian'", "gaussian")
 
 
-@pytest.mark.parametrize("arms", [0, -1, 2.5, "3", True], ids=str)
+@each("arms", [0, -1, 2.5, "3", True])
 def test_bad_numbers_of_arms_are_refused(arms: Any) -> None:
     for name in registered("posterior"):
         refused(lambda name=name: build("posterior", name, arms), "arms")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.reward_families import FAMILIES, write_plugin
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,15 +64,15 @@ def same_plugin(one: Any, other: Any) -> None:
             assert type(value) is type(its[key])
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@each("example", EXAMPLES)
 def test_examples_of_all_models_are_restored(example: object) -> None:
     found, arrays = through_json(example)
     same_plugin(found, example)
     assert all(name.startswith("here/") for name in arrays)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", ["world", "posterior"])
+@each("family", FAMILIES)
+@each("kind", ["world", "posterior"])
 def test_models_of_text_forms_are_restored(family: str, kind: str) -> None:
     made = build(kind, getattr(FAMILIES[family], kind), arms=4)
     same_plugin(through_json(made)[0], made)
@@ -124,9 +125,7 @@ def test_nan_and_numpy_scalars_are_restored_as_floats() -> None:
         assert type(found) is type(number)
 
 
-@pytest.mark.parametrize(
-    "value", [{1: 2}, {1, 2}, object(), 1j, b"x", [1, {2}]], ids=lambda value: type(value).__name__
-)
+@each("value", [{1: 2}, {1, 2}, object(), 1j, b"x", [1, {2}]])
 def test_other_values_are_refused(value: object) -> None:
     refused(lambda: plain_value(value, "mine: table"), "mine: table", "cannot be stored")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from scipy.special import logit
 
 from graphbandits.errors import InputError
@@ -46,7 +47,7 @@ def test_logits_match_draws() -> None:
     assert (np.diff(np.take_along_axis(theta, order, axis=1), axis=1) >= 0.0).all()
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
+@each("wrong", [0.0, -1.0, np.nan, np.inf])
 def test_invalid_beta_parameters_are_rejected(wrong: float) -> None:
     stream = Stream(Keys(1, 0, 2), 1, "test")
     good, bad = np.ones((2, 3)), np.array([[1.0, 1.0, 1.0], [1.0, wrong, 1.0]])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.cases import each
 from scipy.stats import kstest
 
 from graphbandits._rng_kernels import philox, uniform
 from graphbandits.rng import Keys, Stream
 
 
-@pytest.mark.parametrize(
+@each(
     ("counter", "key", "first", "second"),
     [  # Random123's kat_vectors for philox4x32-10: the first two of the four words
         ((0, 0, 0, 0), (0, 0), 0x6627E8D5, 0xE169C58D),

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import networkx
 import numpy as np
-from helpers.graph_number_oracles import (
-    adjacency,
-    is_cover,
-    undirected_graphs,
-)
+from helpers.graph_number_oracles import adjacency, is_cover, undirected_graphs
 from hypothesis import given, settings
 
 from graphbandits.graphs._independence import greedy_cover

@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.graph_number_oracles import (
     adjacency,
     cover_by_subsets,
@@ -36,7 +37,7 @@ def largest_with(edges: np.ndarray) -> Ints:
     return out
 
 
-@pytest.mark.parametrize("listed", [True, False])
+@each("listed", [True, False])
 @settings(max_examples=100, deadline=None)
 @given(undirected_graphs())
 def test_clique_program_bounds_and_solves_both_numbers(listed: bool, edges: np.ndarray) -> None:
@@ -73,7 +74,7 @@ def test_clique_program_bounds_and_solves_both_numbers(listed: bool, edges: np.n
         assert part.upper == max(independent, part.lower)
 
 
-@pytest.mark.parametrize("most", [0, 3])
+@each("most", [0, 3])
 def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphbandits.graphs._independence.MOST_CLIQUES", most)
     edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
@@ -87,7 +88,7 @@ def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.Monkey
     assert (stopped.complete, stopped.sizes) == (False, None)
 
 
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+@each("p", [0.1, 0.3, 0.5])
 def test_relaxation_bound_matches_linear_program(p: float) -> None:
     """Of a graph and of its parts: the bound adds up, but for rounding up."""
     edges = random_matrix(np.random.default_rng(5), 40, p) > 0

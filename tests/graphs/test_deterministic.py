@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.graph_number_oracles import (
     by_cliques,
     cover_by_subsets,
@@ -21,7 +19,6 @@ from graphbandits.graphs import (
     UniformFeedback,
     as_process,
     independence,
-    numbers,
 )
 from graphbandits.graphs.numbers import clique_cover_numbers, independence_number
 
@@ -37,23 +34,6 @@ def test_each_trial_has_its_clique_cover_number() -> None:
         clique_cover_numbers(UniformFeedback(0.5, 3))
 
 
-def test_numbers_are_right_if_another_thread_clears_the_cache(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rng = np.random.default_rng(3)
-    stack = np.stack([random_matrix(rng, 6, 0.5) for _ in range(30)])
-    kept: dict[int, dict[bytes, int]] = {}
-    monkeypatch.setattr(numbers, "_COVERS", kept)
-    clique_cover_numbers(DenseFeedback(stack[:15]))
-    search = numbers.kernels.cover_numbers
-
-    def forgetful(*given: Any) -> None:
-        search(*given)
-        kept[6].clear()
-
-    monkeypatch.setattr(numbers.kernels, "cover_numbers", forgetful)
-    found = clique_cover_numbers(DenseFeedback(stack))
-    assert found.tolist() == [cover_by_subsets(matrix) for matrix in stack]
 
 
 def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
@@ -68,8 +48,8 @@ def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
     assert independence_number(graph) >= independence(matrix).lower
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("arms", range(1, 9))
+@each("directed", [False, True])
+@each("arms", range(1, 9))
 def test_independence_number_matches_search_over_subsets(arms: int, directed: bool) -> None:
     rng = np.random.default_rng(arms + 100 * directed)
     for p in (0.0, 0.15, 0.3, 0.5, 0.8, 1.0):
@@ -80,8 +60,8 @@ def test_independence_number_matches_search_over_subsets(arms: int, directed: bo
             )
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("arms", [9, 12, 15, 18, 20, 40, 70])
+@each("directed", [False, True])
+@each("arms", [9, 12, 15, 18, 20, 40, 70])
 def test_independence_number_is_largest_clique_of_complement(arms: int, directed: bool) -> None:
     rng = np.random.default_rng(arms + 1000 * directed)
     for p in (0.1, 0.2, 0.5, 0.9):
@@ -112,14 +92,3 @@ def test_sparse_and_dense_graphs_have_equal_independence_number() -> None:
         assert independence_number(sparse) == independence_by_subsets(matrix)
 
 
-@pytest.mark.parametrize(
-    "feedback",
-    [
-        UniformFeedback(0.5, 3),
-        DenseFeedback(np.stack([np.eye(2)] * 2)),
-    ],
-    ids=["probabilities", "one graph per trial"],
-)
-def test_independence_number_of_probabilities_is_rejected(feedback) -> None:
-    with refuses(InputError):
-        independence_number(feedback)

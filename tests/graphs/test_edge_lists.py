@@ -12,39 +12,27 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_files import (
-    Named,
     assert_same_graph,
-    edges_of,
     error_message,
     graph_or_error,
     matrix_of,
-    named_graphs,
-    networkx_of,
     number_cells,
-    word_names,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from graphbandits.cli import app
 from graphbandits.errors import InputError, InputWarning
-from graphbandits.graphs import Process, SparseFeedback, as_process, from_edge_list, load_graph
+from graphbandits.graphs import as_process, from_edge_list, load_graph
 from graphbandits.graphs.readers import GraphFile
-from graphbandits.rng import Keys
 
 Write = Callable[[str, str | bytes], Path]
 
 
-def test_commas_in_edge_list_are_rejected(write: Write) -> None:
-    message = error_message(write("edges.txt", "a b\nsource,target\n"))
-    check_refusal(message)
-    assert "edges.txt, line 2: " in message
-    assert ".csv" in message
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "line"),
     [
         ("source target\na b\n", 1),
@@ -91,7 +79,7 @@ def numbered(edges: Any, first: int = 0) -> str:
     return "".join(f"{u + first} {v + first}\n" for u, v, *_ in edges)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "line", "counts"),
     [
         ("34 78\n" + numbered(KARATE.edges), 1, "34 78"),
@@ -110,7 +98,6 @@ def numbered(edges: Any, first: int = 0) -> str:
             "100000 120000",
         ),
     ],
-    ids=lambda value: value[:12] if isinstance(value, str) else None,
 )
 def test_line_of_two_counts_gives_warning(
     write: Write, content: str, line: int, counts: str
@@ -153,33 +140,10 @@ def test_ordinary_edge_list_gives_no_warning(write: Write) -> None:
         assert load_graph(write("edges.txt", content)).arms >= 1
 
 
-@pytest.mark.filterwarnings("default")
-def test_command_line_warns_in_one_line(write: Write) -> None:
-    path = write("edges.txt", "34 78\n" + numbered(KARATE.edges))
-    result = CliRunner().invoke(app, ["graph", f"file:{path}", "--json", "--time-limit", "0.1"])
-    assert result.exit_code == 0
-    assert result.stderr == (
-        f"Warning: {path}, line 1: '34 78' looks like the numbers of nodes and edges, but is read "
-        "as an edge: put '# ' before it, or remove it\n"
-    )
 
 
-forty_examples = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-@forty_examples
-@given(named_graphs(word_names))
-def test_edge_list_matches_networkx(folder: Path, graph: Named) -> None:
-    names, matrix = graph
-    path = folder / "edges.txt.gz"
-    nx.write_edgelist(networkx_of(names, matrix), path, data=["probability"])
-    if edges_of(names, matrix):
-        there = nx.read_edgelist(path, create_using=nx.DiGraph, data=[("probability", float)])
-        assert_same_graph(
-            load_graph(path),
-            list(there),
-            nx.to_numpy_array(there, weight="probability") + np.eye(len(there)),
-        )
 
 
 SNAP = (
@@ -192,7 +156,7 @@ SNAP = (
 )
 
 
-@pytest.mark.parametrize("name", ["wiki.txt", "wiki.txt.gz", "wiki", "wiki.edges.gz"])
+@each("name", ["wiki.txt", "wiki.txt.gz", "wiki", "wiki.edges.gz"])
 def test_snap_file_is_read(write: Write, name: str) -> None:
     content = SNAP.encode()
     process = as_process(write(name, gzip.compress(content) if name.endswith("gz") else content))
@@ -201,7 +165,7 @@ def test_snap_file_is_read(write: Write, name: str) -> None:
     assert_same_graph(process, ["30", "1412", "3352", "3"], want)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "directed", "both"),
     [
         ("a b\n", None, False),
@@ -278,7 +242,7 @@ def write_edges(tmp_path: Path) -> Callable[[str | bytes], Path]:
 WriteEdges = Callable[[str | bytes], Path]
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "names", "matrix"),
     [
         ("a b\n", "a b", [[1, 1], [0, 1]]),
@@ -333,7 +297,7 @@ def test_edge_list_is_read(
         assert process.rounds is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "line"),
     [
         ("a b\nb c 0.5 x\n", 2),
@@ -361,13 +325,9 @@ def test_wrong_line_is_reported(write_edges: WriteEdges, content: str | bytes, l
     assert str(caught.value).startswith(f"{path}, line {line}: ")
 
 
-def test_reverse_edge_may_have_other_probability(write_edges: WriteEdges) -> None:
-    """Only the same direction twice is a repetition."""
-    process = from_edge_list(write_edges("a b 0.5\nb a 0.25\n"))
-    assert matrix_of(process).tolist() == [[1, 0.5], [0.25, 1]]
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", b"\xef\xbb\xbf", "  \t\r\n"])
+@each("content", ["", "\n\n", "# nothing\n", b"\xef\xbb\xbf", "  \t\r\n"])
 def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -> None:
     path = write_edges(content)
     with refuses(InputError) as caught:
@@ -375,35 +335,8 @@ def test_empty_file_is_rejected(write_edges: WriteEdges, content: str | bytes) -
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
-        b"a b\n\x00\x01",
-        bytes(range(256)),
-        "a b\n".encode("utf-16"),
-        "Zürich Köln\n".encode("latin-1"),
-    ],
-    ids=["png", "zero", "bytes", "utf-16", "latin-1"],
-)
-def test_file_that_is_not_text_is_rejected(write_edges: WriteEdges, content: bytes) -> None:
-    path = write_edges(content)
-    with refuses(InputError) as caught:
-        from_edge_list(path)
-    assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "load", [from_edge_list, as_process, lambda path: as_process(f"file:{path}")]
-)
-def test_file_that_cannot_be_read_is_reported(
-    load: Callable[[Path], Process], tmp_path: Path
-) -> None:
-    missing = tmp_path / "missing.txt"
-    with pytest.raises(InputError, match=f"{re.escape(str(missing))}: No such file"):
-        load(missing)
-    with pytest.raises(InputError, match=f"{re.escape(str(tmp_path))}: Is a directory"):
-        load(tmp_path)
 
 
 def test_file_must_have_requested_number_of_arms(write_edges: WriteEdges) -> None:
@@ -413,15 +346,6 @@ def test_file_must_have_requested_number_of_arms(write_edges: WriteEdges) -> Non
         as_process(f"file:{path}", arms=4)
 
 
-def test_large_file_is_stored_sparse(write_edges: WriteEdges) -> None:
-    process = from_edge_list(write_edges("".join(f"n{i} n{i + 1} 0.5\n" for i in range(5000))))
-    assert process.arms == 5001
-    feedback = process.round(1, Keys(0))
-    assert isinstance(feedback, SparseFeedback)
-    gain = feedback.gain(np.ones((1, 5001)))[0]
-    assert gain.tolist() == [1.5] * 5000 + [1.0]
-    assert process.names is not None
-    assert process.names[-1] == "n5000"
 
 
 plain_words = st.text(
@@ -454,8 +378,3 @@ def test_edge_list_round_trip(
     assert (matrix_of(process) == matrix).all()
 
 
-def test_file_with_commas_is_not_read_as_isolated_arms(tmp_path: Path) -> None:
-    path = tmp_path / "edges.csv"
-    path.write_text("a b\nb,c\n")
-    with refuses(InputError):
-        from_edge_list(path)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +30,7 @@ def matrix_of_text(text: str, arms: int | None = None) -> list[list[float]]:
     return rows
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "arms", "matrix"),
     [
         ("edges(1-2 2-3)", None, [[1, 1, 0], [1, 1, 1], [0, 1, 1]]),
@@ -55,7 +55,7 @@ def test_paper_graph_as_edges_text() -> None:
     assert matrix_of_text("edges(1-2 1-3 2-3 3-4 3-5 4-5)") == matrix_of_text("paper")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "edges(1-2 2=3)",
@@ -115,7 +115,7 @@ def test_matrix_round_trips_through_text(matrix: np.ndarray[Any, Any], symmetric
     assert ">" not in text or not symmetric
 
 
-@pytest.mark.parametrize("r", [0.0, 1.0, 0.1, 1 / 3, 5e-324])
+@each("r", [0.0, 1.0, 0.1, 1 / 3, 5e-324])
 def test_random_feedback_round_trips_through_text(r: float) -> None:
     again = make_process(edges_text(UniformFeedback(r, 4)), 4).round(1, Keys(0))
     assert isinstance(again, UniformFeedback)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 
 from graphbandits.errors import GraphBanditsError
 from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback
 from graphbandits.rng import Keys
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [DenseFeedback(np.stack([np.eye(2)] * 3)), UniformFeedback([0.1, 0.2, 0.3], 2)],
-    ids=["dense", "r"],
-)
+@each("graph", [DenseFeedback(np.stack([np.eye(2)] * 3)), UniformFeedback([0.1, 0.2, 0.3], 2)])
 def test_wrong_number_of_trials_is_refused(graph) -> None:
     with refuses(GraphBanditsError, match="expected one row per trial of the graph and 2 columns"):
         graph.gain(np.ones((5, 2)))

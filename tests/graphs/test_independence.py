@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.cases import each
 from helpers.graph_number_oracles import (
     adjacency,
     independence_by_subsets,
@@ -25,7 +25,6 @@ def swapped(edges: np.ndarray, found: np.ndarray, enough: int, steps: int) -> Co
     return part
 
 
-@pytest.mark.oracle
 def test_swaps_find_largest_set_of_most_small_graphs() -> None:
     """Not of all: of the complete bipartite graph of 2 and 3 vertices they may keep the 2."""
     rng, largest = np.random.default_rng(10), 0
@@ -40,7 +39,7 @@ def test_swaps_find_largest_set_of_most_small_graphs() -> None:
     assert largest >= 190
 
 
-@pytest.mark.parametrize("p", [0.02, 0.3, 0.9])
+@each("p", [0.02, 0.3, 0.9])
 def test_swaps_keep_the_set_independent(p: float) -> None:
     edges = random_matrix(np.random.default_rng(9), 300, p) > 0
     np.fill_diagonal(edges, False)

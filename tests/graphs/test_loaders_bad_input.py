@@ -9,16 +9,16 @@ from typing import Any
 
 import networkx
 import numpy as np
-import pytest
 from helpers.bad_input import refused
+from helpers.cases import each
 
 from graphbandits import Agent, as_process, simulate
 
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize("form", [np.array, list], ids=["array", "list"])
-@pytest.mark.parametrize(
+@each("form", [np.array, list])
+@each(
     ("matrix", "words"),
     [
         ([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], ["square", "(2, 3)"]),
@@ -47,7 +47,7 @@ def test_the_entry_of_a_matrix_is_named_by_its_row_and_column() -> None:
     refused(lambda: as_process(np.array([[1.0, 1.5], [0.0, 1.0]])), "(0, 1)")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words"),
     [
         ([[1.0, 0.0], [0.0]], ["matrix", "rows"]),
@@ -63,7 +63,6 @@ def test_the_entry_of_a_matrix_is_named_by_its_row_and_column() -> None:
         (networkx.Graph(), ["no nodes"]),
         (Path("no/such/file"), ["no/such/file", "No such file"]),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_invalid_graphs_are_refused(given: object, words: list[str]) -> None:
     refused(lambda: as_process(given), *words)

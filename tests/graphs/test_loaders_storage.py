@@ -7,8 +7,8 @@ import json
 
 import networkx as nx
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
 from helpers.process_matrices import DIRECTED, ONE_WAY, feedback_matrix
 
@@ -56,7 +56,7 @@ STORED: dict[str, Process] = {
 }
 
 
-@pytest.mark.parametrize("process", STORED.values(), ids=STORED)
+@each("process", STORED.values())
 def test_process_round_trips_through_storage(process: Process) -> None:
     arrays: dict[str, np.ndarray] = {}
     config = json.loads(json.dumps(pack(process, arrays)))
@@ -95,8 +95,8 @@ def test_custom_process_cannot_be_stored() -> None:
         pack(Mine(), {})
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("known", ["never", "after", "before"])
+@each("graph", GRAPH_KNOWN_TEXTS)
+@each("known", ["never", "after", "before"])
 def test_graph_known_round_trips_through_text_and_storage(graph: str, known: str) -> None:
     recipe = build("graph", graph.format(known))
     assert ("graph_known" in text_of(recipe)) == (known != "before")
@@ -107,7 +107,7 @@ def test_graph_known_round_trips_through_text_and_storage(graph: str, known: str
     assert unpack_process(config, arrays).graph_known == known
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
+@each("graph", GRAPH_KNOWN_TEXTS)
 def test_fingerprints_depend_on_graph_known(graph: str) -> None:
     each = [
         fingerprint(as_process(graph.format(known), 4)) for known in ("before", "after", "never")

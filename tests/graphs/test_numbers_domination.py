@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from helpers.graph_number_oracles import (
-    random_matrix,
-)
+from helpers.graph_number_oracles import random_matrix
 from scipy.sparse import csr_array
 
 from graphbandits.graphs._independence import Budget

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import each
 
 from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
 from graphbandits.graphs.feedback import Feedback
@@ -16,7 +17,7 @@ def matrix_of(feedback: Feedback) -> Any:
     return feedback.reach(np.arange(feedback.arms))
 
 
-@pytest.mark.parametrize("arms", [30, 250])
+@each("arms", [30, 250])
 def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
     sparse = as_process("edges(1-2 2>3:0.5 4-5 7>1)", arms).feedback
     assert isinstance(sparse, SparseFeedback) == (arms > 100)
@@ -32,8 +33,8 @@ def test_shapes_do_not_depend_on_the_representation(arms: int) -> None:
     assert (one.in_degree == other.in_degree).all()
 
 
-@pytest.mark.parametrize("r", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("arms", [1, 4])
+@each("r", [0.0, 0.3, 1.0])
+@each("arms", [1, 4])
 def test_random_feedback_has_the_shape_of_its_matrix(r: float, arms: int) -> None:
     one, other = (
         Shape.of(UniformFeedback(r, arms)),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers.cases import each
 from helpers.joint_gain_cases import WEIGHTS
 
 from graphbandits.graphs import DenseFeedback, GivenSequence, RandomFeedback, as_process
 from graphbandits.graphs.properties import count_outcomes, most_outcomes
 
 
-@pytest.mark.parametrize(
+@each(
     ("graph", "arms", "outcomes"),
     [
         ("empty", 7, 14),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
 from helpers.recorded_runs import Recorder
 from helpers.small_runs import SMALL_RUN
@@ -22,7 +23,7 @@ from graphbandits.rng import Keys
 from graphbandits.simulation.loop import run_block
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "graph"),
     [
         ("ucb-maxn", "random(r=0.25)"),
@@ -54,7 +55,7 @@ def test_unknown_horizon_is_rejected() -> None:
             Agent(policy, arms=3, graph="star", seed=1)
 
 
-@pytest.mark.parametrize("graph_known", ["after", "never"])
+@each("graph_known", ["after", "never"])
 def test_graph_known_does_not_change_regret_of_ts_n(graph_known: str) -> None:
     """ts-n does not use the graph: its regret does not depend on when the graph is known."""
     default, other = (
@@ -64,7 +65,7 @@ def test_graph_known_does_not_change_regret_of_ts_n(graph_known: str) -> None:
     np.testing.assert_array_equal(default.regret, other.regret)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "eps-greedy-lp(c=0)",
@@ -82,7 +83,7 @@ def test_parameters_outside_their_range_are_rejected(text: str) -> None:
         simulate(text, graph="star", horizon=5, trials=1, progress=False)
 
 
-@pytest.mark.parametrize("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
+@each("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
 def test_policies_with_given_parameters_need_no_horizon(text: str) -> None:
     assert Agent(text, arms=4, graph="star", seed=1).decide().probability == pytest.approx(0.25)
 
@@ -111,7 +112,7 @@ class ReadsUndeclared(Recorder):
         return super().propose(state, view)
 
 
-@pytest.mark.parametrize("what", ["graph", "horizon"])
+@each("what", ["graph", "horizon"])
 def test_undeclared_needs_are_not_available(what: str) -> None:
     policy = ReadsUndeclared(build("policy", "ts-n"), Needs(), what=what)
     world, process = Bernoulli(BetaBernoulli.of(5)), as_process("paper")
@@ -148,8 +149,8 @@ def needs_error(policy: str, graph: str) -> str:
     return str(simulated.value)
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("graph_known", ["never", "after"])
+@each("graph", GRAPH_KNOWN_TEXTS)
+@each("graph_known", ["never", "after"])
 def test_policy_that_needs_the_graph_in_advance_is_rejected(graph: str, graph_known: str) -> None:
     message = needs_error("ids-n", graph.format(graph_known))
     check_refusal(message)
@@ -160,8 +161,8 @@ def test_policy_that_needs_the_graph_in_advance_is_rejected(graph: str, graph_kn
     assert re.fullmatch(expected, message), message
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("graph_known", ["never", "after", "before"])
+@each("graph", GRAPH_KNOWN_TEXTS)
+@each("graph_known", ["never", "after", "before"])
 def test_error_names_suitable_policies_only(graph: str, graph_known: str) -> None:
     """The error names policies that can play, and the number of others."""
     text = graph.format(graph_known)

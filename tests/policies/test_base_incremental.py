@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 import numpy as np
-import pytest
+from helpers.cases import each
 
 from graphbandits._types import State
 from graphbandits.graphs import as_process
@@ -26,7 +26,7 @@ def test_kinds_of_the_built_in_policies() -> None:
     assert {"uniform", "ucb-lp", "exp3-ix", "ids"} <= kinds[None]
 
 
-@pytest.mark.parametrize("name", registered("policy"))
+@each("name", registered("policy"))
 def test_a_marked_policy_learns_the_outcomes_that_it_selects(name: str) -> None:
     """``update`` with all outcomes is ``learn`` with those of own plays, or with all."""
     policy: Any = as_policy(name)

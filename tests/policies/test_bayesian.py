@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.agents import whole_pi
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.decision_checks import Game
 from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
 from helpers.joint_gain_oracle import exact_gain
@@ -53,9 +54,9 @@ def without_side_observations(script: History) -> History:
     return replace(script, seen=(script.action[..., None] == arms).astype(np.int64))
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("graph", MATRICES)
-@pytest.mark.parametrize(("without", "with_graph"), SAME_WITHOUT_EDGES)
+@each("prior", PRIORS)
+@each("graph", MATRICES)
+@each(("without", "with_graph"), SAME_WITHOUT_EDGES)
 def test_policies_without_graph_match_graph_policies_on_empty_graph(
     without: str, with_graph: str, graph: str, prior: str
 ) -> None:
@@ -72,7 +73,7 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
     assert np.array_equal(here, there)
 
 
-@pytest.mark.parametrize("name", WITHOUT_GRAPH)
+@each("name", WITHOUT_GRAPH)
 def test_policies_without_graph_ignore_side_observations(name: str) -> None:
     """Neither the observed neighbours nor their rewards matter."""
     matrix, policy = directed_weights(), as_policy(name)
@@ -86,7 +87,7 @@ def test_policies_without_graph_ignore_side_observations(name: str) -> None:
         assert np.array_equal(here, replay(policy, history, process, prior))
 
 
-@pytest.mark.parametrize("name", ["greedy", "v-ids-n"])
+@each("name", ["greedy", "v-ids-n"])
 def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
     matrix, policy = directed_weights(), as_policy(name)
     script = History.of(matrix, trials=20, rounds=60, alike=False)
@@ -97,7 +98,7 @@ def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("graph", ["complete", "star(direction=out)", "random(r=0.5)"])
+@each("graph", ["complete", "star(direction=out)", "random(r=0.5)"])
 def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str) -> None:
     """Every trial has the same plays and the same regret in simulations, too."""
 
@@ -112,7 +113,7 @@ def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str
         assert np.array_equal(regret(without, graph), regret(with_graph, "empty"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "statistic", "use_graph"),
     [("ids", "h", False), ("v-ids", "v", False), ("v-ids-n", "v", True), ("ids-n", "h", True)],
 )
@@ -140,10 +141,8 @@ def test_ts_plays_exact_alpha() -> None:
     assert proposal("ts", np.ones((4, 4))) == pytest.approx(exact, abs=1e-10)
 
 
-@pytest.mark.parametrize("params", JOINT_POSTERIORS[:2], ids=str)
-@pytest.mark.parametrize(
-    ("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)]
-)
+@each("params", JOINT_POSTERIORS[:2])
+@each(("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)])
 def test_policies_with_joint_gain_use_exact_gain(name: str, rule: Any, params: Any) -> None:
     """The rule applied to g of the oracle, on a graph whose plays reveal two arms."""
     arms = len(params)
@@ -166,7 +165,7 @@ def test_joint_gain_changes_decisions() -> None:
     assert abs(np.subtract(plays[0], plays[2])).max() > 1e-3
 
 
-@pytest.mark.parametrize("wrong", ["exact", "1", "true", "none"])
+@each("wrong", ["exact", "1", "true", "none"])
 def test_wrong_gain_is_rejected(wrong: str) -> None:
     with refuses(InputError):
         as_policy(f"idsn-lp(gain={wrong})")
@@ -183,7 +182,7 @@ def test_policies_without_graph_learn_from_played_arm_only() -> None:
     assert game.pi() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("text", ["ids", "v-ids"])
+@each("text", ["ids", "v-ids"])
 def test_ids_without_graph_equals_ids_on_empty_graph(text: str) -> None:
     """Side observations are ignored."""
     prior = [(1, 2), (3, 2), (2, 2)]
@@ -206,7 +205,7 @@ class CountsInformation(TwoNormals):
         return super().beliefs(state, variance, information)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "needed"),
     [
         ("ts-n", False),
@@ -231,7 +230,7 @@ def test_information_is_computed_only_if_the_rule_uses_it(text: str, needed: boo
     np.testing.assert_array_equal(found[text].regret, again[text].regret)
 
 
-@pytest.mark.parametrize("text", ["ts-n", "ts", "ids-n", "greedy", "bayes-ucb", "ts-n-sampled"])
+@each("text", ["ts-n", "ts", "ids-n", "greedy", "bayes-ucb", "ts-n-sampled"])
 def test_posterior_policies_pass_weights_to_the_posterior(text: str) -> None:
     def learned(posterior: Any, reward: list[float], weight: list[float] | None) -> State:
         policy, process = as_policy(text), as_process("empty", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.decision_checks import Game
 
 from graphbandits import Agent, simulate
@@ -41,7 +42,7 @@ def test_large_sparse_graph_is_explored_by_its_dominating_set() -> None:
     assert result.plays[middle].sum() == result.plays.sum() == 20  # eps_t = 1 for so long
 
 
-@pytest.mark.parametrize("text", ["eps-greedy-lp(d=1e-200)", "eps-greedy-lp(c=1e308)"])
+@each("text", ["eps-greedy-lp(d=1e-200)", "eps-greedy-lp(c=1e308)"])
 def test_huge_exploration_rate_gives_no_warning(text: str) -> None:
     decision = Agent(text, arms=3, graph="empty", seed=1).decide()
     assert decision.probability == pytest.approx(1.0 / 3.0)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.decision_checks import Game
 
 from graphbandits import Agent
@@ -86,7 +87,7 @@ def test_horizons_shorter_than_a_phase() -> None:
     assert runs_of_plays(as_process("empty", 4), 10, lambda arm, n: 1.0) == [(0, 5), (1, 5)]
 
 
-@pytest.mark.parametrize("horizon", [1, 2])
+@each("horizon", [1, 2])
 def test_no_phases_below_three_rounds(horizon: int) -> None:
     """All means are 0 at first, and equal; then the best."""
     game = Game("ucb-lp", as_process("empty", 3), horizon)
@@ -124,7 +125,6 @@ def test_arm_is_not_dropped_with_too_few_observations() -> None:
     assert agent._state.policy_state["phase"].tolist() == [1]
 
 
-@pytest.mark.oracle
 def test_large_graph_needs_no_dense_matrix() -> None:
     """One of 20,000 by 20,000 would be 3 GB."""
     tracemalloc.start()
@@ -136,7 +136,7 @@ def test_large_graph_needs_no_dense_matrix() -> None:
     assert (decision.arm, decision.probability) == (0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "process",
     [
         RandomFeedback(3, [1.0] * 10),
@@ -145,7 +145,6 @@ def test_large_graph_needs_no_dense_matrix() -> None:
         RevealedErdosRenyi(3, 0.0),
         RandomFeedback(1, 0.5),
     ],
-    ids=["r of each round", "r of an interval", "p = 1", "p = 0", "one arm"],
 )
 def test_constant_processes_count_as_fixed_graphs(process: Process) -> None:
     agent = Agent("ucb-lp", graph=process, arms=process.arms, seed=1, horizon=10)

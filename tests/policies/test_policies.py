@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.decision_checks import Game
 from helpers.policy_names import FORMULA_POLICIES
 from helpers.recorded_runs import POLICIES
@@ -18,15 +19,13 @@ from graphbandits.registry import build
 from graphbandits.rng import Keys
 
 
-@pytest.mark.parametrize(
-    "text", [text for text in FORMULA_POLICIES if text not in ("eps-greedy-lp", "ucb-lp")]
-)
+@each("text", [text for text in FORMULA_POLICIES if text not in ("eps-greedy-lp", "ucb-lp")])
 def test_first_round_is_uniform_on_empty_graph(text: str) -> None:
     assert Game(text, as_process("empty", 4)).pi() == pytest.approx([0.25] * 4, abs=1e-12)
 
 
-@pytest.mark.parametrize("text", FORMULA_POLICIES)
-@pytest.mark.parametrize("reward", [0, 1])
+@each("text", FORMULA_POLICIES)
+@each("reward", [0, 1])
 def test_single_arm_is_played_with_probability_one(text: str, reward: int) -> None:
     for graph in ("empty", "random(r=0)", "random(r=1)"):
         game = Game(text, as_process(graph, 1))
@@ -35,8 +34,8 @@ def test_single_arm_is_played_with_probability_one(text: str, reward: int) -> No
             game.play(0, {0: reward})
 
 
-@pytest.mark.parametrize("text", FORMULA_POLICIES)
-@pytest.mark.parametrize("r", [0, 1])
+@each("text", FORMULA_POLICIES)
+@each("r", [0, 1])
 def test_random_feedback_with_r_0_or_1_matches_empty_or_complete_graph(text: str, r: int) -> None:
     """The same decisions, round by round, though one graph is a rate and the other a matrix."""
     rng = np.random.default_rng(r)
@@ -55,7 +54,7 @@ WITHOUT_GRAPH = ["bayes-ucb", "ids", "kl-ucb", "moss", "ts", "ucb-tuned", "ucb1"
 DIRECTED = "revealed-er(p=0.5, directed=true)"
 
 
-@pytest.mark.parametrize("policy", WITHOUT_GRAPH)
+@each("policy", WITHOUT_GRAPH)
 def test_regret_of_policies_without_graph_does_not_depend_on_graph(policy: str) -> None:
     """Outcomes are functions of trial, round and arm: side observations must not matter."""
     graphs = ("empty", "complete", "star(direction=out)", DIRECTED, "random(r=0.6)")
@@ -69,7 +68,7 @@ def test_regret_of_policies_without_graph_does_not_depend_on_graph(policy: str) 
         np.testing.assert_array_equal(regret, regrets[0])
 
 
-@pytest.mark.parametrize("policy", ["ucb-n", "ts-n", "greedy", "exp3-res", "exp3-ix"])
+@each("policy", ["ucb-n", "ts-n", "greedy", "exp3-res", "exp3-ix"])
 def test_regret_of_other_policies_depends_on_graph(policy: str) -> None:
     """The previous test detects this mutant."""
     here, there = (

@@ -12,10 +12,7 @@ from graphbandits.policies._policy_kernels import upper_bound
 
 
 @settings(deadline=None)  # the first example compiles the kernel
-@given(
-    st.floats(0.0, 1.0),
-    st.floats(1e-6, 30.0),
-)
+@given(st.floats(0.0, 1.0), st.floats(1e-6, 30.0))
 def test_upper_bound_is_root_of_divergence(p: float, most: float) -> None:
     q = upper_bound(p, most)
     assert p <= q <= 1.0

@@ -13,8 +13,6 @@ from graphbandits.policies import Problem, View
 from graphbandits.policies.thompson import TSNSampled
 from graphbandits.rng import Keys, Stream
 
-pytestmark = pytest.mark.statistical
-
 
 def test_exact_and_sampled_thompson_sampling_agree() -> None:
     """Same distribution of plays, so the same expected regret."""

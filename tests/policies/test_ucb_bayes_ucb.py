@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.decision_checks import Game
 from helpers.proposals import POSTERIORS, proposal
 from scipy.special import betainc
@@ -12,7 +13,7 @@ from graphbandits import BetaBernoulli
 from graphbandits.graphs import as_process
 
 
-@pytest.mark.parametrize("t", [2, 5, 30, 1000, 10**6])
+@each("t", [2, 5, 30, 1000, 10**6])
 def test_bayes_ucb_plays_the_largest_quantile(t: int) -> None:
     """At the quantile of the arm played the others' distribution functions are above 1 - 1/t."""
     pi = proposal("bayes-ucb", np.eye(4), t)

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.made_up_results import same
 
 from graphbandits import Agent, load_plugin, simulate
@@ -53,8 +54,8 @@ def test_mass_is_spread_over_a_dominating_set() -> None:
     )
 
 
-@pytest.mark.parametrize("over", ["arms", "dominating-set"])
-@pytest.mark.parametrize("graph", ["random(r=0.3)", "revealed-er(p=0.3, directed=true)", "paper"])
+@each("over", ["arms", "dominating-set"])
+@each("graph", ["random(r=0.3)", "revealed-er(p=0.3, directed=true)", "paper"])
 def test_every_arm_can_be_observed(graph: str, over: str) -> None:
     floor = as_policy(f"floor(policy=greedy, mass=0.1, over={over})")
     least = []
@@ -149,7 +150,7 @@ def test_batches_of_a_floored_agent_differ() -> None:
     assert agent.decide(2, distinct=True, pending="expected")[1].probability is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         {"policy": "ids-n", "floor": 0},

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 
@@ -79,8 +79,8 @@ def played(policy: Policy, problem: Problem, graph: Feedback) -> State:
     return state
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "uniform"])
-@pytest.mark.parametrize("name", NAMES)
+@each("kind", ["dense", "sparse", "uniform"])
+@each("name", NAMES)
 def test_pi_is_that_of_the_problem_of_the_eligible_arms(name: str, kind: str) -> None:
     """Trials of a block have different eligible arms; some of them only one."""
     policy = as_policy(name)
@@ -136,7 +136,7 @@ def test_all_arms_eligible_are_the_same_bits_as_none_given() -> None:
     assert bare.tobytes() == full.tobytes()
 
 
-@pytest.mark.parametrize("process", ["revealed-er(p=0.5, directed=true)", "random(r=uniform)"])
+@each("process", ["revealed-er(p=0.5, directed=true)", "random(r=uniform)"])
 def test_graphs_of_each_trial_are_restricted_with_their_trials(process: str) -> None:
     """Each trial of a block has its own graph; alone it has the same pi."""
     policy, made = as_policy("ids-n"), as_process(process, ARMS)
@@ -209,7 +209,7 @@ def test_a_policy_reads_the_numbers_of_the_arms() -> None:
     assert met == [([1, 3], 2, [3, 4, 5]), ([0, 1, 2, 3, 4], 5, [6])]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", FAMILIES)
 def test_every_posterior_can_be_restricted(family: str) -> None:
     """alpha of some arms is that of the posterior of as many arms, with their state."""
     text, rewards = FAMILIES[family].posterior, FAMILIES[family].rewards
@@ -247,7 +247,7 @@ def test_an_array_with_as_many_columns_as_arms_is_not_taken_for_one_by_arm() -> 
     decide(policy, state, View(1, Keys(1), problem, DenseFeedback(WEIGHTS), eligible))
 
 
-@pytest.mark.parametrize("name", registered("policy"))
+@each("name", registered("policy"))
 def test_arrays_by_arm_are_those_that_grow_with_the_real_number_of_arms(name: str) -> None:
     """Compared with a problem of the same graph family and one arm more."""
     policy = as_policy(name)
@@ -314,9 +314,7 @@ class Strange(UCB):
         return super().init(problem, keys) | {"more": more[self.form]}
 
 
-@pytest.mark.parametrize(
-    "form", ["pairs", "squares", "last axis", "no trials", "fewer", "name", "fails"]
-)
+@each("form", ["pairs", "squares", "last axis", "no trials", "fewer", "name", "fails"])
 def test_states_that_cannot_be_restricted_are_refused(form: str) -> None:
     with refuses(InputError):
         check_restrictable(Strange(form), Problem(BetaBernoulli.of(4)))
@@ -344,21 +342,20 @@ class InTuples:
     arms: ClassVar[int] = 2
 
 
-@pytest.mark.parametrize(
+@each(
     "posterior",
     [
         NotADataclass(),
         WithGrid(np.ones(3), np.ones(3), grid=np.zeros(7)),
         InTuples((0.1, 0.2), np.zeros(2)),
     ],
-    ids=["object", "grid", "tuples"],
 )
 def test_posteriors_whose_arms_cannot_be_selected_are_refused(posterior: Any) -> None:
     with refuses(InputError):
         select_arms(posterior, [0])
 
 
-@pytest.mark.parametrize(
+@each(
     "eligible",
     [
         np.zeros((4, ARMS), bool),
@@ -369,7 +366,6 @@ def test_posteriors_whose_arms_cannot_be_selected_are_refused(posterior: Any) ->
         np.ones((4, ARMS)),
         [[True] * ARMS] * 4,
     ],
-    ids=["none", "none-in-a-trial", "trials", "arms", "flat", "floats", "list"],
 )
 def test_bad_eligible_arms_are_refused(eligible: Any) -> None:
     policy = as_policy("uniform")
@@ -387,7 +383,7 @@ def test_a_state_of_another_number_of_arms_is_refused() -> None:
         list(restricted(policy, state, view))
 
 
-@pytest.mark.parametrize(
+@each(
     ("process", "values"),
     [
         (Fixed(DenseFeedback(LINKS)), None),
@@ -395,7 +391,6 @@ def test_a_state_of_another_number_of_arms_is_refused() -> None:
         (as_process("revealed-er(p=0)", ARMS), 3.0),
         (as_process("revealed-er(p=1)", ARMS), 1.0),
     ],
-    ids=["fixed", "random", "empty", "complete"],
 )
 def test_graph_info_is_that_of_the_restricted_graphs(process: Process, values: Any) -> None:
     some = np.array([0, 2, 3])

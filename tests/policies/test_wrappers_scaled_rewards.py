@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.other_rewards import (
     GaussianWorld,
     OtherSupport,
@@ -60,7 +61,7 @@ def plays(policy: str | Policy, world: World, horizon: int = 80, graph: str = "p
     return np.array(monitor.pi)
 
 
-@pytest.mark.parametrize("text", SCALED)
+@each("text", SCALED)
 def test_policy_plays_the_affine_image_of_a_problem_as_the_problem(text: str) -> None:
     """Rewards 1 + 4 y with the support [1, 5], or a stated range, give the pi of rewards y."""
     unit = plays(text, eighths(0.0, 1.0, 5))
@@ -71,7 +72,7 @@ def test_policy_plays_the_affine_image_of_a_problem_as_the_problem(text: str) ->
     np.testing.assert_array_equal(plays(stated, eighths(1.0, 4.0, 5, REAL)), unit)
 
 
-@pytest.mark.parametrize("text", SCALED)
+@each("text", SCALED)
 def test_rewards_of_any_two_values_play_as_0_and_1(text: str) -> None:
     a, b = np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([1.0, 1.0, 2.0, 3.0, 4.0])
     unit = plays(text, Bernoulli(BetaBernoulli(a, b)))
@@ -80,7 +81,7 @@ def test_rewards_of_any_two_values_play_as_0_and_1(text: str) -> None:
         np.testing.assert_array_equal(plays(text, world), unit)
 
 
-@pytest.mark.parametrize("text", ANY_REWARD)
+@each("text", ANY_REWARD)
 def test_bayesian_policies_play_the_affine_image_of_a_problem_as_the_problem(text: str) -> None:
     """The regret is multiplied by the width; information stays the same."""
     a, b = np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([1.0, 1.0, 2.0, 3.0, 4.0])
@@ -89,7 +90,7 @@ def test_bayesian_policies_play_the_affine_image_of_a_problem_as_the_problem(tex
     np.testing.assert_allclose(wide, unit, atol=1e-12)
 
 
-@pytest.mark.parametrize("text", NOISE_SCALED)
+@each("text", NOISE_SCALED)
 def test_noise_of_one_half_plays_as_rewards_in_the_unit_interval(text: str) -> None:
     """sigma = 1/2 is the constant of [0, 1] (Hoeffding); rewards 8 y have the constant 4."""
     unit = plays(text, eighths(0.0, 1.0, 5))
@@ -118,7 +119,7 @@ def test_wider_range_than_the_rewards_is_accepted() -> None:
     assert wide[-1] > default[-1] + 5.0
 
 
-@pytest.mark.parametrize("text", SCALED)
+@each("text", SCALED)
 def test_unbounded_rewards_are_refused_in_one_sentence(text: str) -> None:
     world = GaussianWorld(TwoNormals())
     with refuses(NeedsError) as caught:
@@ -151,7 +152,7 @@ def test_run_without_a_plan_is_refused_as_well() -> None:
         plays("exp3-ix", GaussianWorld(TwoNormals()), graph="complete")
 
 
-@pytest.mark.parametrize("text", ["ucb1", "ucb-tuned", "ucb-lp", "exp3-g", "exp3-res"])
+@each("text", ["ucb1", "ucb-tuned", "ucb-lp", "exp3-g", "exp3-res"])
 def test_reward_outside_the_stated_range_is_an_error(text: str) -> None:
     agent = Agent(
         f"{text}(reward_range=[0, 5])", 2, "complete", prior=TwoNormals(), horizon=50, seed=1
@@ -193,7 +194,7 @@ def test_range_that_does_not_include_the_support_is_refused_before_the_run() -> 
     Plan.of("kl-ucb(reward_range=[0, 6])", world, "paper", horizon=5, trials=1)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "ucb1(reward_range=5)",
@@ -228,7 +229,7 @@ def test_text_forms_and_positional_parameters_are_unchanged() -> None:
         as_policy("ucb1(3)")
 
 
-@pytest.mark.parametrize("text", ["ucb1", "ucb-tuned", "kl-ucb", "ucb1(noise=2)"])
+@each("text", ["ucb1", "ucb-tuned", "kl-ucb", "ucb1(noise=2)"])
 def test_saved_totals_are_checked_against_the_scale(text: str) -> None:
     policy: Any = as_policy(text)
     posterior = OtherSupport(np.ones(2), np.ones(2), rewards=interval(2, 6))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.joint_gain_cases import (
     JOINT_POSTERIORS,
     WEIGHTS,
@@ -38,9 +39,8 @@ from graphbandits.rules.gains import check_joint, joint_gain, sampled_gain
 from graphbandits.study.experiment import load_experiment
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("accuracy", ["simulation", "strict"])
-@pytest.mark.parametrize("params", JOINT_POSTERIORS, ids=str)
+@each("accuracy", ["simulation", "strict"])
+@each("params", JOINT_POSTERIORS)
 def test_joint_gain_of_directed_graphs_matches_exact_rationals(params: Any, accuracy: str) -> None:
     matrix = directed_matrix(len(params), seed=len(params))
     truth = exact_gain(params, matrix)
@@ -58,8 +58,8 @@ def test_joint_gain_of_probabilities_matches_exact_rationals() -> None:
     )
 
 
-@pytest.mark.parametrize("r", [0.0, 0.25, 1.0])
-@pytest.mark.parametrize("params", JOINT_POSTERIORS[:3], ids=str)
+@each("r", [0.0, 0.25, 1.0])
+@each("params", JOINT_POSTERIORS[:3])
 def test_joint_gain_of_random_feedback_is_mean_over_all_sets(params: Any, r: float) -> None:
     arms = len(params)
     matrix = np.where(np.eye(arms) == 1.0, 1.0, r)
@@ -85,7 +85,6 @@ def test_tiny_gains_of_late_posterior_match_exact_rationals() -> None:
     np.testing.assert_allclose(joint_gain_of(params, DenseFeedback(matrix)), truth, rtol=1e-10)
 
 
-@pytest.mark.oracle
 def test_real_parameters_match_256_bit_arithmetic() -> None:
     """alpha before and after each of the four outcomes of two arms, by quadrature."""
     params = [(0.5, 0.5), (2.5, 1.5), (1.25, 3.0)]
@@ -114,7 +113,6 @@ problems = st.integers(1, 6).flatmap(
 )
 
 
-@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(problems)
 def test_joint_gain_is_between_its_lower_bound_and_entropy(problem: Any) -> None:
@@ -153,7 +151,7 @@ def test_information_is_monotone_and_superadditive(problem: Any) -> None:
             assert known[one] >= parts * (1.0 - 1e-10) - 1e-30
 
 
-@pytest.mark.parametrize("size", [10, 1000, 1e6])
+@each("size", [10, 1000, 1e6])
 def test_joint_gain_on_empty_graph_equals_h(size: float) -> None:
     rng = np.random.default_rng(3)
     a, b = rng.uniform(1.0, size, (2, 200, 4))
@@ -191,7 +189,7 @@ def test_relabelling_arms_permutes_gains() -> None:
     )
 
 
-@pytest.mark.parametrize("accuracy", ["simulation", "strict"])
+@each("accuracy", ["simulation", "strict"])
 def test_trial_does_not_depend_on_other_trials(accuracy: str) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.integers(1, 40, (2, 30, 4)).astype(np.float64)
@@ -231,10 +229,8 @@ def test_rows_with_equal_support_and_different_certain_arms() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("graph", "arms"), [("random(r=0.25)", 15), ("complete", 23), ("revealed-er(p=0.5)", 19)]
-)
-@pytest.mark.parametrize("name", ["ids-n", "idsn-lp", "ids-lp"])
+@each(("graph", "arms"), [("random(r=0.25)", 15), ("complete", 23), ("revealed-er(p=0.5)", 19)])
+@each("name", ["ids-n", "idsn-lp", "ids-lp"])
 def test_too_expensive_joint_gain_is_rejected_in_advance(name: str, graph: str, arms: int) -> None:
     policy = f"{name}(gain=joint)"
     check_joint(BetaBernoulli.of(arms - 1), as_process(graph, arms - 1))
@@ -298,7 +294,7 @@ def test_graph_with_other_arms_or_trials_is_rejected() -> None:
             call(posterior, state, "star")
 
 
-@pytest.mark.parametrize(
+@each(
     "rows",
     [
         (np.array([[0, 1]]), np.array([3]), np.ones(1)),

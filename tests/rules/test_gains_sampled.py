@@ -6,16 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.joint_gain_cases import WEIGHTS, joint_gain_of, state_of
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, UniformFeedback, as_process
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.rules.gains import sampled_gain
-
-pytestmark = pytest.mark.statistical
 
 
 def test_estimate_of_fourteen_arms_matches_exact_gain() -> None:
@@ -56,7 +54,7 @@ def test_estimate_is_reproducible_by_seed() -> None:
     assert alone.value[0].tobytes() == one.value[0].tobytes()
 
 
-@pytest.mark.parametrize("samples", [1, 0, 2.5, "many"])
+@each("samples", [1, 0, 2.5, "many"])
 def test_too_few_samples_are_rejected(samples: Any) -> None:
     posterior = BetaBernoulli.of(2)
     with refuses(InputError):
