@@ -98,7 +98,7 @@ def check_name(target: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: a NUL, or an empty name
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"cannot write '{target}': {reason}; choose another, shorter name"
+            f"cannot write '{target}': {reason}; choose a shorter name of plain characters"
         ) from None
 
 

@@ -1,7 +1,4 @@
-"""Tests of graphs/feedback.py.
-
-Gain, reach, reveal, observed and best revealers of all representations.
-"""
+"""Tests of graphs/feedback.py: gain, reach, reveal and observed of all representations."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import InputError
+from graphbandits.errors import GraphBanditsError, InputError
 from graphbandits.graphs import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.feedback import (
     DENSE_LIMIT,
@@ -147,8 +144,6 @@ def test_gain_of_floats_is_product_up_to_rounding(arms: int) -> None:
     np.testing.assert_allclose(UniformFeedback(rates, arms).gain(h), want, rtol=1e-13)
 
 
-
-
 def test_gain_does_not_change_its_argument() -> None:
     h = np.array([[0.1, 0.2, 0.3, 0.4, 0.5]])
     for feedback in (DenseFeedback(DIRECTED), sparse_of(DIRECTED), UniformFeedback(0.5, 5)):
@@ -226,8 +221,6 @@ def test_deterministic_reveal_is_row(data: st.DataObject, arms: int, trials: int
     for feedback in (DenseFeedback(matrix), sparse_of(matrix)):
         assert feedback.deterministic is True
         assert pairs(feedback.reveal(action, keys, t)) == want
-
-
 
 
 @few
@@ -320,8 +313,6 @@ def test_trial_does_not_depend_on_its_block(kind: str, size: int) -> None:
         assert (make(block).gain(h[block]) == gain[block]).all()  # to the last bit
 
 
-
-
 @each(("arms", "edges"), [(1, 3), (4, 40), (30, 2000), (3000, 20_000)])
 def test_rows_match_sort_of_all_edges(arms: int, edges: int) -> None:
     """Hubs, repeated edges, loops and zeros among them; probabilities are the edge's own."""
@@ -354,8 +345,6 @@ def test_edge_of_probability_zero_is_no_edge() -> None:
     sparse = SparseFeedback.from_edges(2, [0], [1], [0.0])
     assert sparse.deterministic
     assert sparse.reach(np.array([0, 1])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
-
-
 
 
 @each("weights", [[0.5, 0.25], [0.0, 0.5], [0.5, 0.0]])
@@ -398,12 +387,6 @@ def test_deterministic_means_zeros_and_ones(matrix: Floats, deterministic: bool)
 def test_uniform_is_deterministic_at_zero_and_one(r: float, sure: bool) -> None:
     assert UniformFeedback(r, 3).deterministic is sure
     assert UniformFeedback(np.array([0.0, 1.0, r]), 3).deterministic is sure
-
-
-
-
-
-
 
 
 WRONG: dict[str, Callable[[], Feedback]] = {
@@ -483,12 +466,6 @@ def test_observed_is_product_with_columns(arms: int) -> None:
             assert found.shape == (trials, arms)
 
 
-
-
-
-
-
-
 @each("feedback", [DenseFeedback(np.eye(3)), UniformFeedback(0.5, 3), sparse_of(np.eye(3))])
 @each("shape", [(3,), (2, 4), (2, 3, 1)])
 def test_observed_rejects_other_shapes(feedback: Feedback, shape: tuple[int, ...]) -> None:
@@ -541,10 +518,6 @@ def test_best_revealers_match_search(arms: int) -> None:
                 assert (score == kept[1]).all()
 
 
-
-
-
-
 @few
 @given(st.integers(1, 6), st.data())
 def test_subgraph_has_the_entries_among_its_arms(arms: int, data: st.DataObject) -> None:
@@ -571,9 +544,29 @@ def test_subgraph_of_some_trials() -> None:
     assert matrices(subgraph(rates, chosen, 3, rows), 2)[:, 0, 1].tolist() == [0.2, 0.3]
 
 
-
-
 def test_matrices_of_all_representations() -> None:
     rng = np.random.default_rng(8)
     for feedback, matrix in all_representations(rng, 4, 3):
         assert matrices(feedback, 3) == pytest.approx(matrix, abs=0.0)
+
+
+@each("graph", [DenseFeedback(np.stack([np.eye(2)] * 3)), UniformFeedback([0.1, 0.2, 0.3], 2)])
+def test_wrong_number_of_trials_is_refused(graph) -> None:
+    with refuses(GraphBanditsError, match="expected one row per trial of the graph and 2 columns"):
+        graph.gain(np.ones((5, 2)))
+    with refuses(
+        GraphBanditsError,
+        match=r"action must have one arm from 0 to 1 per trial, not \[0 0 0 0 0\]",
+    ):
+        graph.reveal(np.zeros(5, int), Keys(1, 0, 5), 1)
+
+
+def test_an_action_out_of_range_is_refused() -> None:
+    for graph in (
+        DenseFeedback(np.eye(2)),
+        UniformFeedback(0.5, 2),
+        SparseFeedback.from_edges(2, [0], [1]),
+    ):
+        for action in (99, -1):
+            with refuses(GraphBanditsError):
+                graph.reveal(np.array([action]), Keys(1), 1)

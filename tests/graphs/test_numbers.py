@@ -13,6 +13,7 @@ from helpers.cases import each
 from helpers.graph_number_oracles import (
     NUMBERS,
     all_numbers,
+    by_cliques,
     check,
     check_agreement,
     cover_by_subsets,
@@ -23,13 +24,22 @@ from helpers.graph_number_oracles import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
+from graphbandits.graphs import (
+    DenseFeedback,
+    SparseFeedback,
+    UniformFeedback,
+    as_process,
+    independence,
+)
 from graphbandits.graphs import numbers as numbers_module
+from graphbandits.graphs._independence import Budget
 from graphbandits.graphs.numbers import (
     Bracket,
+    DominationProblem,
     GraphNumbers,
     clique_cover,
     clique_cover_numbers,
@@ -365,8 +375,6 @@ def check_all(found: GraphNumbers, arms: int, edges: set[tuple[int, int]]) -> No
     check_agreement(found, all((j, i) in edges for i, j in edges))
 
 
-
-
 @settings(max_examples=100, deadline=None)
 @given(directed_matrices(), st.data())
 def test_inconsistent_brackets_are_made_consistent(matrix: Floats, data) -> None:
@@ -508,3 +516,89 @@ def test_brackets_of_500_arms_contain_planted_numbers(p: float) -> None:
     found = independence(matrix, time_limit=1.0)
     check("independence", found, 500, edges_of(matrix))
     assert found.upper >= 60
+
+
+class EndsAfterOneCheck(Budget):
+    """A budget that ends between the check of a round and its first step."""
+
+    left = 1
+
+    @property
+    def exhausted(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_budget_that_ends_between_checks_leaves_valid_weights() -> None:
+    edges = random_matrix(np.random.default_rng(11), 400, 0.02) > 0
+    graph = DominationProblem(csr_array(edges.astype(np.int8)))
+    z, y = graph.primal_dual(EndsAfterOneCheck(), lambda *_: None)
+    assert graph.sums(z, graph.incoming).min() >= 1.0 - 1e-12
+    assert graph.sums(y, graph.outgoing).max() <= 1.0 + 1e-12
+
+
+def test_each_trial_has_its_clique_cover_number() -> None:
+    rng = np.random.default_rng(8)
+    stack = np.stack([random_matrix(rng, 6, p, True) for p in rng.random(60)])
+    want = [cover_by_subsets(matrix) for matrix in stack]
+    assert clique_cover_numbers(DenseFeedback(stack)).tolist() == want
+    assert clique_cover_numbers(DenseFeedback(stack[::-1])).tolist() == want[::-1]
+    assert clique_cover_numbers(UniformFeedback([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
+    with refuses(InputError):
+        clique_cover_numbers(UniformFeedback(0.5, 3))
+
+
+def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
+    matrix = random_matrix(np.random.default_rng(1), 150, 0.5)
+    graph = DenseFeedback(matrix)
+    first = int(clique_cover_numbers(graph)[0])
+    assert clique_cover_numbers(DenseFeedback(matrix)).tolist() == [first]
+    assert independence(matrix).lower <= first
+    several = clique_cover_numbers(DenseFeedback(np.stack([matrix] * 2)))
+    assert several[0] == several[1] >= first
+    assert independence_number(graph) == independence_number(DenseFeedback(matrix))
+    assert independence_number(graph) >= independence(matrix).lower
+
+
+@each("directed", [False, True])
+@each("arms", range(1, 9))
+def test_independence_number_matches_search_over_subsets(arms: int, directed: bool) -> None:
+    rng = np.random.default_rng(arms + 100 * directed)
+    for p in (0.0, 0.15, 0.3, 0.5, 0.8, 1.0):
+        for _ in range(6):
+            matrix = random_matrix(rng, arms, p, directed)
+            assert independence_number(DenseFeedback(matrix)) == independence_by_subsets(matrix), (
+                matrix
+            )
+
+
+@each("directed", [False, True])
+@each("arms", [9, 12, 15, 18, 20, 40, 70])
+def test_independence_number_is_largest_clique_of_complement(arms: int, directed: bool) -> None:
+    rng = np.random.default_rng(arms + 1000 * directed)
+    for p in (0.1, 0.2, 0.5, 0.9):
+        matrix = random_matrix(rng, arms, p, directed)
+        assert independence_number(DenseFeedback(matrix)) == by_cliques(matrix)
+
+
+def test_known_independence_numbers() -> None:
+    for arms in range(1, 21):
+        assert independence_number(as_process("empty", arms).feedback) == arms
+        assert independence_number(as_process("complete", arms).feedback) == 1
+        assert independence_number(as_process("ring", arms).feedback) == max(arms // 2, 1)
+        assert independence_number(as_process("path(directed=true)", arms).feedback) == -(
+            -arms // 2
+        )
+        assert independence_number(as_process("star", arms).feedback) == max(arms - 1, 1)
+        assert independence_number(as_process("cliques(size=3)", arms).feedback) == -(-arms // 3)
+    assert independence_number(as_process("paper").feedback) == 2
+    assert independence_number(UniformFeedback(0.0, 7)) == 7
+    assert independence_number(UniformFeedback(1.0, 7)) == 1
+
+
+def test_sparse_and_dense_graphs_have_equal_independence_number() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        matrix = random_matrix(rng, 7, 0.3, directed=True)
+        sparse = SparseFeedback.from_edges(7, *np.nonzero(matrix))
+        assert independence_number(sparse) == independence_by_subsets(matrix)

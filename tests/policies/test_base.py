@@ -1,9 +1,11 @@
-"""Tests of policies/base.py: needs, problems, views and parameter checks."""
+"""Tests of policies/base.py: needs, views, parameter checks, and marks of methods."""
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,10 @@ from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import as_process
-from graphbandits.policies import Needs, View, as_policy
+from graphbandits.policies import Event, Needs, Problem, View, as_policy
+from graphbandits.policies.base import own_plays_only
+from graphbandits.policies.wrappers import ExplorationFloor
+from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.registry import build, registered
 from graphbandits.rng import Keys
 from graphbandits.simulation.loop import run_block
@@ -53,16 +58,6 @@ def test_unknown_horizon_is_rejected() -> None:
     for policy in ("moss", "exp3-set", "exp3-g", "ucb-lp"):
         with refuses(NeedsError):
             Agent(policy, arms=3, graph="star", seed=1)
-
-
-@each("graph_known", ["after", "never"])
-def test_graph_known_does_not_change_regret_of_ts_n(graph_known: str) -> None:
-    """ts-n does not use the graph: its regret does not depend on when the graph is known."""
-    default, other = (
-        simulate("ts-n", graph=graph, arms=4, horizon=40, trials=5, seed=2, progress=False)["ts-n"]
-        for graph in ("random(r=uniform)", f"random(r=uniform, graph_known={graph_known})")
-    )
-    np.testing.assert_array_equal(default.regret, other.regret)
 
 
 @each(
@@ -120,20 +115,13 @@ def test_undeclared_needs_are_not_available(what: str) -> None:
         run_block(policy, world, process, 3, Keys(1), np.array([3]))
 
 
-def test_unmet_need_is_rejected_with_suitable_policies() -> None:
-    policy = Recorder(build("policy", "ids-n"), Needs(graph="before", deterministic=True))
-    with refuses(NeedsError, match="policy 'Recorder' needs a graph with entries 0 and 1 only"):
-        simulate(policy, graph="random(r=0.5)", horizon=3, trials=2)
-    simulate(policy, graph="paper", horizon=3, trials=2)
-
-
 def test_incomplete_policy_is_rejected_in_advance() -> None:
     class Bare:
         def init(self, *args: object) -> None: ...
         def propose(self, *args: object) -> None: ...
         def update(self, *args: object) -> None: ...
 
-    with refuses(InputError, match="policy 'Bare' lacks needs, exact"):
+    with refuses(InputError, match="which has no needs, exact"):
         simulate(Bare(), **SMALL_RUN)  # type: ignore[arg-type]
     with refuses(InputError, match=r"Needs\(graph='nevr'\)"):
         Needs(graph="nevr")
@@ -202,3 +190,63 @@ def test_graph_known_changes_neither_rewards_nor_plays() -> None:
     for other in runs[1:]:
         assert (other.final == runs[0].final).all()
         assert (other.plays == runs[0].plays).all()
+
+
+def test_kinds_of_the_built_in_policies() -> None:
+    kinds: dict[Any, set[str]] = {True: set(), False: set(), None: set()}
+    for name, cls in registered("policy").items():
+        kinds[own_plays_only(cls())].add(name)
+    assert kinds[True] == {"bayes-ucb", "kl-ucb", "moss", "ts", "ucb-tuned", "ucb1", "v-ids"}
+    assert {"uniform", "ucb-lp", "exp3-ix", "ids"} <= kinds[None]
+
+
+@each("name", registered("policy"))
+def test_a_marked_policy_learns_the_outcomes_that_it_selects(name: str) -> None:
+    """``update`` with all outcomes is ``learn`` with those of own plays, or with all."""
+    policy: Any = as_policy(name)
+    own = own_plays_only(policy)
+    if own is None:
+        return
+    problem, keys = Problem(BetaBernoulli.of(4), 9, policy.needs), Keys(1, 0, 3)
+    trial, arm = np.array([0, 0, 1, 2, 2]), np.array([1, 2, 0, 3, 1])
+    seen = Observations(trial, arm, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    action = np.array([1, 0, 2])
+    graph = as_process("complete", 4).round(1, keys)
+    event = Event(1, keys, problem, graph, np.full((3, 4), 0.25), action, seen)
+    updated = policy.update(policy.init(problem, keys), event)
+    part = seen.select(arm == action[trial]) if own else seen
+    learned = policy.learn(policy.init(problem, keys), part, problem)
+    for array, value in updated.items():
+        np.testing.assert_array_equal(value, learned[array])
+
+
+def test_an_overridden_method_has_no_mark() -> None:
+    base: Any = type(as_policy("ts-n"))
+
+    class Selective(base):  # type: ignore[misc]
+        def learns_from(self, event: Event) -> Observations:
+            return event.played
+
+    class Counting(base):  # type: ignore[misc]
+        def update(self, state: State, event: Event) -> State:
+            return state
+
+    assert own_plays_only(base()) is False
+    assert own_plays_only(Selective()) is None
+    assert own_plays_only(Counting()) is None
+
+
+def test_wrapper_with_its_own_update_has_no_mark() -> None:
+    class Counting(ExplorationFloor):
+        def update(self, state: State, event: Event) -> State:
+            return super().update(state, event)
+
+    class Copying(ExplorationFloor):
+        @functools.wraps(ExplorationFloor.update)
+        def update(self, state: State, event: Event) -> State:
+            return super().update(state, event)
+
+    assert own_plays_only(ExplorationFloor("ts-n")) is False
+    assert own_plays_only(ExplorationFloor("ts")) is True
+    assert own_plays_only(Counting("ts-n")) is None
+    assert own_plays_only(Copying("ts-n")) is None

@@ -17,7 +17,14 @@ from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.processes import GRAPH_KNOWN, fixed_feedback
 from graphbandits.graphs.properties import GraphInfo
 from graphbandits.posteriors import Observations, Posterior
-from graphbandits.posteriors.base import Support, has_variance, reward_support, select_arms
+from graphbandits.posteriors.base import (
+    COUNT,
+    REAL,
+    Support,
+    has_variance,
+    reward_support,
+    select_arms,
+)
 from graphbandits.posteriors.updates import at_decision
 from graphbandits.registry import build, name_of, registered
 from graphbandits.rng import Keys, Stream
@@ -341,8 +348,8 @@ def as_policy(given: object) -> Policy:
     needs, accepts = policy.needs, getattr(policy, "accepts", None)
     if not isinstance(needs, Needs) or not isinstance(accepts, Support | None):
         raise InputError(
-            f"policy '{name_of(policy)}': needs must be a Needs object, and accepts None or a "
-            f"support such as interval(0, 1), not {needs!r} and {accepts!r}"
+            f"policy '{name_of(policy)}': needs must be a Needs object, not {needs!r}, and accepts "
+            f"must be None or a support such as interval(0, 1), not {accepts!r}"
         )
     checked: Policy = policy
     return checked
@@ -392,10 +399,11 @@ def unaccepted(policy: object, rewards: Support) -> str:
         stated = not isinstance(policy, type) and getattr(policy, "scale_is_stated", False)
         if rewards.bounded or stated:
             return ""
-        wanted = "a number in a bounded interval"
-    else:
-        wanted = accepts.description
-    return f"needs each reward to be {wanted}, but here a reward is {rewards.description}"
+        kind = {REAL: "real numbers", COUNT: "counts"}.get(rewards, "not bounded")
+        return f"needs rewards in a bounded interval, but these rewards are {kind}"
+    return (
+        f"needs each reward to be {accepts.description}, but here a reward is {rewards.description}"
+    )
 
 
 def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from helpers.cases import each
 from helpers.graph_number_oracles import by_cliques, independence_by_subsets, random_matrix
+from helpers.joint_gain_cases import WEIGHTS
 from helpers.mutant_graphs import Slope
 from scipy.integrate import quad
 
 from graphbandits.graphs import DenseFeedback, Fixed, GivenSequence, RandomFeedback, as_process
 from graphbandits.graphs.numbers import independence
-from graphbandits.graphs.properties import DRAWS, GraphInfo
+from graphbandits.graphs.properties import DRAWS, GraphInfo, count_outcomes, most_outcomes
 from graphbandits.rng import Keys
 
 
@@ -44,8 +45,6 @@ def test_fixed_graph_has_its_independence_number_and_all_arms_if_directed(seed: 
             assert GraphInfo(Fixed(DenseFeedback(directed))).independence(17) == 17 * arms
 
 
-
-
 def test_number_of_arms_is_not_limited() -> None:
     assert GraphInfo(as_process("cliques(size=3)", 41)).independence(10) == 10.0 * 14
     assert GraphInfo(as_process("cliques(size=2)", 5000)).independence(10) == 10.0 * 2500
@@ -64,8 +63,6 @@ def test_hard_graph_has_reproducible_upper_bound() -> None:
 def test_random_feedback_with_one_rate(arms: int, r: float) -> None:
     found = GraphInfo(as_process(f"random(r={r})", arms)).independence(30)
     assert found == pytest.approx(30 * graph_info_bound(r, arms), rel=1e-13)
-
-
 
 
 @each("rounds", [1, 2, 3])
@@ -100,8 +97,6 @@ def test_rates_on_interval_give_mean_of_integral(arms: int, low: float, high: fl
     assert GraphInfo(as_process(text, arms)).independence(50) == pytest.approx(
         want, rel=1e-14 / (high - low) + 1e-12
     )
-
-
 
 
 @each("arms", [2, 3, 4])
@@ -167,3 +162,38 @@ def test_fixed_graph_is_available_in_advance(text: str, fixed: bool) -> None:
         every = np.arange(5)
         shown = process.round(3, Keys(3, 0, 5)).reach(every)
         assert (known.reach(every) == shown).all()
+
+
+@each(
+    ("graph", "arms", "outcomes"),
+    [
+        ("empty", 7, 14),
+        ("complete", 7, 2**7),
+        ("paper", 5, 2**5 + 2 * 2**3),
+        ("star(direction=out)", 4, 2**4 + 3 * 2),
+        ("random(r=0.5)", 6, 3**6),
+        ("random(r=0)", 6, 12),
+        ("random(r=1)", 6, 2**6),
+        ("random(r=uniform)", 6, 3**6),
+        ("revealed-er(p=0.5)", 6, 7 * 2**5),
+        ("revealed-er(p=1)", 6, 2**6),
+    ],
+)
+def test_outcomes_are_counted_once(graph: str, arms: int, outcomes: int) -> None:
+    assert most_outcomes(as_process(graph, arms)) == outcomes
+
+
+def test_process_outcomes_do_not_exceed_declared_number() -> None:
+    rng = np.random.default_rng(9)
+    for arms in (2, 3, 4):
+        matrices = np.maximum(np.eye(arms), rng.random((500, arms, arms)) < 0.7)
+        most = count_outcomes(DenseFeedback(matrices), 500)
+        assert most <= most_outcomes(as_process("revealed-er(p=0.5)", arms))
+    first, second = DenseFeedback(np.eye(4)), DenseFeedback(np.ones((4, 4)))
+    assert most_outcomes(GivenSequence((first, second))) == 16
+    assert most_outcomes(RandomFeedback(4, (0.0, 1.0, 0.0))) == 81  # not looked at one by one
+
+
+def test_certain_arms_reduce_number_of_outcomes() -> None:
+    """Row 0: one arm sure, two not; row 3: two sure, two not; the others 2 3 each."""
+    assert count_outcomes(DenseFeedback(WEIGHTS)) == 2 * 9 + 2 * 3 + 2 * 3 + 4 * 9
