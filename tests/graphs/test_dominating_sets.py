@@ -100,18 +100,6 @@ def test_dominating_set_is_feasible_and_of_least_weight(arms: int, kind: str) ->
         assert_optimal(found[0], matrix)
 
 
-@each("arms", range(1, 9))
-def test_dominating_sets_of_empty_and_complete_graph(arms: int) -> None:
-    for empty in (
-        DenseFeedback(np.eye(arms)),
-        UniformFeedback(0.0, arms),
-        as_process("empty", arms).feedback,
-    ):
-        assert fractional_dominating_set(empty)[0] == pytest.approx(np.ones(arms), abs=1e-12)
-    for complete in (DenseFeedback(np.ones((arms, arms))), UniformFeedback(1.0, arms)):
-        assert_optimal(fractional_dominating_set(complete)[0], np.ones((arms, arms)))
-
-
 def test_known_dominating_sets() -> None:
     paper = fractional_dominating_set(as_process("paper").feedback)
     assert paper[0].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]

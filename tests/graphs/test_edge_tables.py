@@ -25,23 +25,15 @@ from helpers.graph_files import (
     cell_names,
     edges_of,
     error_message,
-    graph_or_error,
-    line_ends,
     matrix_of,
     named_graphs,
-    number_cells,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    as_process,
-    from_csv,
-    from_frame,
-    load_graph,
-)
-from graphbandits.graphs.readers import GraphFile, names_edges
+from graphbandits.graphs import as_process, from_csv, from_frame, load_graph
+from graphbandits.graphs.readers import names_edges
 
 Write = Callable[[str, str | bytes], Path]
 
@@ -65,9 +57,6 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
         ("source,target\na,b\n\nc,d,e\n", 4),
         ("source,target,p\na,b,often\n", 2),
         ("source,target,p\na,b,\n", 2),
-        ("source,target,p\na,b,nan\n", 2),
-        ("source,target,p\na,b,inf\n", 2),
-        ("source,target,p\na,b,-0.1\n", 2),
         ("source;target;p\na;b;0,5\n", 2),
         ("source,target,weight\na,b,1\nb,c,3\n", 3),
         ("source,target,p\na,b,0.5\nc,d,1\na,b,0.25\n", 4),
@@ -81,8 +70,6 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
         (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3),
         ('source,target\na,"' + "x" * 200_000, 2),
         ("source,target,p\na,b,50%\n", 2),
-        ("source,target,p\na,b,NA\n", 2),
-        ("source,target,p\na,b,0_1\n", 2),
         ("source,target,p\na,b,\u0661\n", 2),
         ("Source,source,target\na,b,c\n", 1),
         ("source,target,Type\na,b,Undirected\nb,c,Mutual\n", 3),
@@ -135,9 +122,6 @@ def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
         ("a b\nb c\n", 2),
         ("1,0.5\n0,often\n", 2),
         ("1,\n0,1\n", 1),
-        ("a,b\n1,0.5\n0,nan\n", 3),
-        ("1,inf\n0,1\n", 1),
-        ("1,-0.5\n0,1\n", 1),
         ("1,0\n\n3,1\n", 3),
         ("1,0\n0,0\n", 2),
         ("a,b\n0.5,0\n0,1\n", 2),
@@ -146,9 +130,7 @@ def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
         (",a,\na,1,0\n,0,1\n", 1),
         ('"a,b\n1,0\n', 1),
         ("0,1\n1,2\n2,3\n", 2),
-        ("1,1\n2,3\n3,4\n", 1),
         ("a;b\n1;0,5\n0;1\n", 2),
-        ("a,b\n1,0_1\n0,1\n", 2),
     ],
 )
 def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int | None) -> None:
@@ -157,7 +139,6 @@ def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int
     assert (f"graph.csv, line {line}: " in message) == (line is not None)
 
 
-@each("make", [pd.DataFrame, pl.DataFrame])
 @each(
     ("columns", "row"),
     [
@@ -170,42 +151,20 @@ def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int
         ({"source": ["a"], "goal": ["b"]}, None),
         ({"source": [], "target": []}, None),
         ({"a": [1.0, 0.0], "b": [0.0, 1.0]}, None),
-    ],
-)
-def test_wrong_data_frame_is_rejected(
-    make: Callable[[Any], Any], columns: dict[str, list], row: int | None
-) -> None:
-    with refuses(InputError) as caught:
-        as_process(make(columns))
-    assert (f"row {row} " in str(caught.value)) == (row is not None)
-
-
-@each("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
-def test_invalid_data_frame_is_rejected(frame: object) -> None:
-    with refuses(InputError):
-        from_frame(frame)
-
-
-@each(
-    ("columns", "row"),
-    [
-        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, 1),
         ({"u": ["a", "b"], "v": ["b", [1]]}, 1),
         ({"u": [1, 2], "v": [2.0**53, None]}, 0),
         ({"u": ["a", " "], "v": ["b", "c"]}, 1),
-        ({"u": ["a"], "v": ["b"], "p": [None]}, 0),
         ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, 0),
         ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, 0),
-        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, 0),
         ({"u": ["a"], "U": ["a"], "v": ["b"]}, None),
     ],
 )
-def test_invalid_cells_of_data_frame_are_rejected(
-    columns: dict[str, list], row: int | None
-) -> None:
+def test_wrong_data_frame_is_rejected(columns: dict[str, list], row: int | None) -> None:
     with refuses(InputError) as caught:
         as_process(pd.DataFrame(columns))
     assert (f"row {row} " in str(caught.value)) == (row is not None)
+    with refuses(InputError):
+        from_frame(columns)
 
 
 @each("cell", [3.0, "x", None, -1])
@@ -300,10 +259,8 @@ def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
         ("src,dst,p\na,b,0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("u;v;weight\na;b;0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("FromNodeId\tToNodeId\na\tb\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("target,source\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         (",source,target,weight\n0,a,b,0.5\n1,b,a,1\n", {}, "a b", [[1, 0.5], [1, 1]]),
         ("weight,probability,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
-        ("weight,p,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("u,source,target\nx,a,b\n", {}, "a b", [[1, 1], [0, 1]]),
         ("source,target,weight\na,b,9\n", {"probability": None}, "a b", [[1, 1], [0, 1]]),
         ("source,target,chance\na,b,0.5\n", {"probability": "chance"}, "a b", [[1, 0.5], [0, 1]]),
@@ -319,15 +276,11 @@ def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
         ("source,target\ra,b\r", {}, "a b", [[1, 1], [0, 1]]),
         ("source,target\ntarget,5\n", {}, "target 5", [[1, 1], [0, 1]]),
         (",from,to\nfrom,1,0.5\nto,0,1\n", {}, "from to", [[1, 0.5], [0, 1]]),
-        ("id_1,id_2\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("node_2,node_1\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         ("source_id,target_id\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("to_id,from_id\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         ("source,target\na,NA\n", {}, "a NA", [[1, 1], [0, 1]]),
         ("Source,Target\na,b\n", {"source": "TARGET", "target": "source"}, "b a", [[1, 1], [0, 1]]),
         ("x,X,y\na,c,b\n", {"source": "x", "target": "Y"}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,Type\na,b,Undirected\n", {}, "a b", [[1, 1], [1, 1]]),
-        ("Source,Target,Type\na,b,directed\n", {}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,type\na,b,UNDIRECTED\nc,a,Directed\nd,,\n", {}, "a b c d", GEPHI),
         ("Source,Target,Type\na,b,Undirected\n", {"directed": True}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,Type\na,b,Directed\n", {"directed": False}, "a b", [[1, 1], [1, 1]]),
@@ -387,56 +340,12 @@ def test_adjacency_table_of_one_arm_is_read(write: Write) -> None:
     assert load_graph(write("graph.csv", "0\n")).arms == 1
 
 
-
-
-odd_cells = st.sampled_from(
-    [
-        "a",
-        "b",
-        "c",
-        "",
-        " a",
-        "b ",
-        '"a"',
-        '"a,b"',
-        '"',
-        '""',
-        'a"b',
-        '"a""b"',
-        "é",
-        "#",
-        "a\tb",
-        "nan",
-    ]
-)
-
-
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(
-    st.lists(st.tuples(odd_cells, odd_cells, number_cells, line_ends), max_size=4), st.booleans()
-)
-def test_malformed_table_is_graph_or_error_with_line(
-    folder: Path, rows: list[tuple[str, str, str, str]], directed: bool
-) -> None:
-    text = "source,target,p\n" + "".join(f"{a},{b},{p}{end}" for a, b, p, end in rows)
-    file = GraphFile(folder / "a.csv", text.encode())
-    graph_or_error(lambda: from_csv(file, directed=directed))
-
-
-
-
-
-
-
-
 def test_data_frame_columns_can_be_named() -> None:
     frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "c": [0.5, 1.0], "weight": [3, 4]})
     process = from_frame(frame, "a", "b", "c")
     assert_same_graph(process, ["x", "y", "z"], np.array([[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]))
     both = from_frame(frame, source="b", target="a", probability=None, directed=False)
     assert_same_graph(both, ["y", "x", "z"], np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1]]))
-
-
 
 
 def test_integer_columns_with_missing_values_stay_integers() -> None:
@@ -466,8 +375,6 @@ def test_large_integers_with_missing_values_stay_distinct() -> None:
         pa.table({"source": source, "target": ids}),
     ):
         assert_same_graph(as_process(frame), names, want)
-
-
 
 
 def test_data_frame_with_gephi_types_is_read() -> None:

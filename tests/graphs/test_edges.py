@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     DenseFeedback,
-    Fixed,
     SparseFeedback,
     UniformFeedback,
     as_process,
@@ -49,10 +48,6 @@ def matrix_of_text(text: str, arms: int | None = None) -> list[list[float]]:
 )
 def test_edges_text_is_parsed(text: str, arms: int | None, matrix: list[list[float]]) -> None:
     assert matrix_of_text(text, arms) == matrix
-
-
-def test_paper_graph_as_edges_text() -> None:
-    assert matrix_of_text("edges(1-2 1-3 2-3 3-4 3-5 4-5)") == matrix_of_text("paper")
 
 
 @each(
@@ -137,10 +132,3 @@ def test_each_trial_has_its_text() -> None:
 def test_sparse_and_dense_feedback_have_equal_text() -> None:
     sparse = SparseFeedback.from_edges(5, [0, 1, 1, 3], [1, 0, 2, 1], [1.0, 1.0, 0.5, 0.25])
     assert edges_text(sparse) == edges_text(sparse.to_dense()) == "edges(1-2 2>3:0.5 4>2:0.25 5)"
-
-
-def test_large_edges_text_is_stored_sparse() -> None:
-    process = as_process("edges(1>300)")
-    assert isinstance(process, Fixed)
-    assert isinstance(process.feedback, SparseFeedback)
-    assert edges_text(process.feedback) == "edges(1>300)"

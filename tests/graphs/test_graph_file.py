@@ -43,7 +43,7 @@ def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
     assert "it is not a regular file" in error_message(path)
     with refuses(InputError):
         read_bytes(path, "plug-in")
-    link = tmp_path / "link.txt"
+    link = tmp_path / f"{path.name}.txt"
     link.symlink_to(path)
     assert "it is not a regular file" in error_message(link)
 

@@ -89,20 +89,6 @@ def test_clique_larger_than_graph_is_complete() -> None:
     assert (feedback_matrix(feedback) == 1.0).all()
 
 
-@each("text", ["star", "random(r=0.5)", "revealed-er", "cliques(size=2)"])
-def test_named_graph_has_five_arms_by_default(text: str) -> None:
-    assert as_process(text).arms == 5
-
-
-@each("arms", [1, 2, 7, 150])
-def test_random_feedback_by_name(arms: int) -> None:
-    feedback = as_process("random(r=0.25)", arms=arms).round(1, Keys(0))
-    assert not isinstance(feedback, DenseFeedback)
-    want = np.full((arms, arms), 0.25)
-    np.fill_diagonal(want, 1.0)
-    assert (feedback_matrix(feedback) == want).all()
-
-
 def test_random_feedback_by_name_uses_parameters() -> None:
     listed = as_process("random(r=[0.1, 0.9])", arms=3)
     assert listed.rounds == 2

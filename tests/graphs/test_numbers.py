@@ -13,7 +13,6 @@ from helpers.cases import each
 from helpers.graph_number_oracles import (
     NUMBERS,
     all_numbers,
-    by_cliques,
     check,
     check_agreement,
     cover_by_subsets,
@@ -28,13 +27,7 @@ from scipy.sparse import csr_array
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    DenseFeedback,
-    SparseFeedback,
-    UniformFeedback,
-    as_process,
-    independence,
-)
+from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
 from graphbandits.graphs import numbers as numbers_module
 from graphbandits.graphs._independence import Budget
 from graphbandits.graphs.numbers import (
@@ -216,20 +209,6 @@ def test_numbers_of_powers_of_rings(n: int, steps: int) -> None:
     matrix = graph_of_edges(networkx.circulant_graph(n, range(1, steps + 1)))
     want = -(-n // (steps + 1)), n // (steps + 1), -(-n // (2 * steps + 1))
     assert numbers(matrix) == want
-
-
-@each("seed", range(6))
-def test_cover_equals_independence_for_interval_graphs(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    low = rng.random(80)
-    high = low + rng.random(80) * (0.05, 0.2, 0.6)[seed % 3]
-    matrix = ((low[:, None] <= high) & (low <= high[:, None])).astype(np.float64)
-    cover, independent, _ = numbers(matrix)
-    points, last = 0, -1.0  # the greedy stabbing of intervals by their right ends is optimal
-    for k in np.argsort(high):
-        if low[k] > last:
-            points, last = points + 1, high[k]
-    assert cover == independent == points
 
 
 @each("seed", range(5))
@@ -420,6 +399,7 @@ def test_numbers_of_networks_are_consistent_with_short_time_limit(place: int, li
     check_all(found, len(graph), edges)
 
 
+@pytest.mark.nightly
 def test_social_network_is_solved() -> None:
     """Few maximal cliques: HiGHS solves both programs at once."""
     graph = networks()[0]
@@ -450,6 +430,7 @@ def sparse_edges(arms: int, degree: float, seed: int, directed: bool) -> tuple[n
     return source, target
 
 
+@pytest.mark.nightly
 @each("directed", [False, True])
 @each("number", NUMBERS)
 def test_certificates_of_100000_arms_are_valid(number, directed: bool) -> None:
@@ -558,47 +539,3 @@ def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
     assert several[0] == several[1] >= first
     assert independence_number(graph) == independence_number(DenseFeedback(matrix))
     assert independence_number(graph) >= independence(matrix).lower
-
-
-@each("directed", [False, True])
-@each("arms", range(1, 9))
-def test_independence_number_matches_search_over_subsets(arms: int, directed: bool) -> None:
-    rng = np.random.default_rng(arms + 100 * directed)
-    for p in (0.0, 0.15, 0.3, 0.5, 0.8, 1.0):
-        for _ in range(6):
-            matrix = random_matrix(rng, arms, p, directed)
-            assert independence_number(DenseFeedback(matrix)) == independence_by_subsets(matrix), (
-                matrix
-            )
-
-
-@each("directed", [False, True])
-@each("arms", [9, 12, 15, 18, 20, 40, 70])
-def test_independence_number_is_largest_clique_of_complement(arms: int, directed: bool) -> None:
-    rng = np.random.default_rng(arms + 1000 * directed)
-    for p in (0.1, 0.2, 0.5, 0.9):
-        matrix = random_matrix(rng, arms, p, directed)
-        assert independence_number(DenseFeedback(matrix)) == by_cliques(matrix)
-
-
-def test_known_independence_numbers() -> None:
-    for arms in range(1, 21):
-        assert independence_number(as_process("empty", arms).feedback) == arms
-        assert independence_number(as_process("complete", arms).feedback) == 1
-        assert independence_number(as_process("ring", arms).feedback) == max(arms // 2, 1)
-        assert independence_number(as_process("path(directed=true)", arms).feedback) == -(
-            -arms // 2
-        )
-        assert independence_number(as_process("star", arms).feedback) == max(arms - 1, 1)
-        assert independence_number(as_process("cliques(size=3)", arms).feedback) == -(-arms // 3)
-    assert independence_number(as_process("paper").feedback) == 2
-    assert independence_number(UniformFeedback(0.0, 7)) == 7
-    assert independence_number(UniformFeedback(1.0, 7)) == 1
-
-
-def test_sparse_and_dense_graphs_have_equal_independence_number() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        matrix = random_matrix(rng, 7, 0.3, directed=True)
-        sparse = SparseFeedback.from_edges(7, *np.nonzero(matrix))
-        assert independence_number(sparse) == independence_by_subsets(matrix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from graphbandits.graphs import (
     UniformFeedback,
     as_process,
 )
-from graphbandits.graphs.feedback import Feedback
 from graphbandits.graphs.processes import Shape, restricted_process
 from graphbandits.registry import build
 from graphbandits.rng import Keys
@@ -93,23 +91,6 @@ def test_sequence_rejects_other_rounds(process: Process, t: int) -> None:
 def test_graphs_of_sequence_must_have_equal_number_of_arms(feedbacks: tuple[Feedback, ...]) -> None:
     with refuses(InputError):
         GivenSequence(feedbacks)
-
-
-@each("names", [("a", "b"), ("a", "b", "c", "d"), ("a", "b", "a"), ()])
-@each(
-    "make",
-    [
-        lambda names: Fixed(DenseFeedback(DIRECTED), names),
-        lambda names: GivenSequence((DenseFeedback(DIRECTED),), names),
-        lambda names: RevealedErdosRenyi(3, 0.5, names=names),
-        lambda names: RandomFeedback(3, 0.5, names=names),
-    ],
-)
-def test_names_must_be_unique(
-    make: Callable[[tuple[str, ...]], Process], names: tuple[str, ...]
-) -> None:
-    with refuses(InputError):
-        make(names)
 
 
 @forty_examples
@@ -215,15 +196,6 @@ def test_shared_draws_are_stored_once() -> None:
     assert rates.r.shape == (1,)
 
 
-@each("directed", [False, True])
-def test_shared_graphs_have_density_p_over_the_rounds(directed: bool) -> None:
-    process = RevealedErdosRenyi(5, 0.3, directed, shared=True)
-    got = np.concatenate([trial_matrices(process, t, Keys(0)) for t in range(1, 3001)])
-    upper = np.triu_indices(5, 1)
-    assert_frequency(got[:, *upper], 0.3)
-    assert_frequency(got[:-1, *upper] * got[1:, *upper], 0.09)
-
-
 @each(("shared", "most"), [(False, 100), (True, 2000)])
 def test_too_large_revealed_graph_is_rejected(shared: bool, most: int) -> None:
     assert RevealedErdosRenyi(most, 0.5, shared=shared).round(1, Keys(0)).arms == most
@@ -310,32 +282,6 @@ def test_arms_are_observed_with_the_drawn_rate() -> None:
     for decile in range(10):
         inside = (r >= decile / 10) & (r < (decile + 1) / 10)
         assert_frequency(seen[inside][:, 1:], r[inside].mean())
-
-
-@each(
-    "parameters",
-    [
-        {"r": 1.5},
-        {"r": -0.1},
-        {"r": float("nan")},
-        {"r": (0.5, 2.0)},
-        {"r": ()},
-        {"r": None, "low": -1},
-        {"r": None, "high": 2},
-        {"r": None, "low": 0.6, "high": 0.5},
-        {"r": 0.5, "arms": 0},
-        {"r": 0.5, "arms": 2.5},
-    ],
-)
-def test_wrong_random_feedback_is_rejected(parameters: dict[str, object]) -> None:
-    with refuses(InputError):
-        RandomFeedback(**({"arms": 3} | parameters))  # type: ignore[arg-type]
-
-
-@each(("arms", "p"), [(0, 0.5), (-1, 0.5), (2.5, 0.5), (3, 1.1), (3, -0.1), (3, float("nan"))])
-def test_wrong_revealed_graphs_are_rejected(arms: int, p: float) -> None:
-    with pytest.raises(InputError):
-        RevealedErdosRenyi(arms, p)
 
 
 @each("graph", GRAPH_KNOWN_TEXTS)

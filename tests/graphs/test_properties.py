@@ -80,13 +80,6 @@ def test_given_graphs_are_summed_up_to_horizon() -> None:
     assert GraphInfo(process).independence(2) == 1 + 3
 
 
-@each("arms", [1, 2, 3, 5, 17])
-def test_uniform_rates_give_harmonic_numbers(arms: int) -> None:
-    harmonic = math.fsum(1.0 / k for k in range(1, arms + 1))
-    found = GraphInfo(as_process("random(r=uniform)", arms)).independence(1000)
-    assert found == pytest.approx(1000 * harmonic, rel=1e-13)
-
-
 @each("arms", [1, 2, 5, 17])
 @each(("low", "high"), [(0.2, 0.6), (0.0, 0.1), (0.5, 1.0), (0.3, 0.3001)])
 def test_rates_on_interval_give_mean_of_integral(arms: int, low: float, high: float) -> None:

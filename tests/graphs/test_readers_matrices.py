@@ -35,6 +35,8 @@ from graphbandits.graphs import (
     DenseFeedback,
     Fixed,
     GivenSequence,
+    RandomFeedback,
+    RevealedErdosRenyi,
     SparseFeedback,
     as_process,
     from_matrix,
@@ -183,20 +185,29 @@ def test_wrong_sparse_matrix_is_rejected(matrix: Any) -> None:
         as_process(matrix)
 
 
-
-
 MAKERS = {
     "matrix": lambda names: from_matrix(np.eye(2), names),
     "sparse": lambda names: from_sparse(sp.eye_array(2), names),
     "fixed": lambda names: Fixed(DenseFeedback(np.eye(2)), names),
     "sequence": lambda names: GivenSequence((DenseFeedback(np.eye(2)),), names),
+    "random": lambda names: RandomFeedback(2, 0.5, names=names),
+    "drawn": lambda names: RevealedErdosRenyi(2, 0.5, names=names),
     "agent": lambda names: Agent("ts-n", arms=names, graph=np.eye(2), seed=1),
 }
 
 
 @each(
     "names",
-    [["a", None], ["a", ["b"]], ["a", 2.5], [True, False], ["a", ""], [" \t", "b"], ["a", "a "]],
+    [
+        ["a", None],
+        ["a", ["b"]],
+        ["a", 2.5],
+        [True, False],
+        ["a", ""],
+        [" \t", "b"],
+        ["a", "a "],
+        ["a"],
+    ],
 )
 def test_invalid_names_are_rejected(names: list[Any]) -> None:
     for make in MAKERS.values():
@@ -322,8 +333,6 @@ def test_zeros_and_ones_can_have_any_dtype(kind: type) -> None:
     assert process.deterministic is True
 
 
-
-
 def test_names_of_matrix() -> None:
     assert from_matrix(DIRECTED, ("x", "y", "z")).names == ("x", "y", "z")
     with refuses(InputError):
@@ -337,5 +346,3 @@ def test_large_matrix_is_stored_sparse() -> None:
     process = as_process(matrix)
     assert isinstance(process.round(1, Keys(0)), SparseFeedback)
     assert (matrix_of(process) == matrix).all()
-
-

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
+@contextmanager
+def case_named(text: str) -> Iterator[None]:
+    """Add the name of a case to an error."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(text)
+        raise
+
+
 def each(
-    names: str | Sequence[str], cases: Iterable[Any] | Mapping[str, Any]
+    names: str | Sequence[str], cases: Iterable[Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test for each case, as one item; an error names its case.
 
     The arguments are those of ``pytest.mark.parametrize``. Cases share the fixtures of the item.
-    The keys of a mapping are names of cases.
     """
     known = [names] if isinstance(names, str) else list(names)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def loop(*args: Any, **fixtures: Any) -> None:
-            labelled = cases.items() if isinstance(cases, Mapping) else enumerate(cases)
-            for label, case in labelled:
+            for k, case in enumerate(cases):
                 values = [case] if isinstance(names, str) else list(case)
-                try:
+                with case_named(f"case {k}: {names} = {case!r}"):
                     test(*args, **fixtures, **dict(zip(known, values, strict=True)))
-                except BaseException as error:
-                    error.add_note(f"case {label}: {names} = {case!r}")
-                    raise
 
         signature = inspect.signature(test)
         rest = [one for name, one in signature.parameters.items() if name not in known]

@@ -15,7 +15,7 @@ from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
 from helpers.recorded_runs import Recorder
 from helpers.small_runs import SMALL_RUN
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits import Agent, Bernoulli, simulate
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import as_process
@@ -231,22 +231,13 @@ def test_an_overridden_method_has_no_mark() -> None:
         def update(self, state: State, event: Event) -> State:
             return state
 
-    assert own_plays_only(base()) is False
-    assert own_plays_only(Selective()) is None
-    assert own_plays_only(Counting()) is None
-
-
-def test_wrapper_with_its_own_update_has_no_mark() -> None:
-    class Counting(ExplorationFloor):
-        def update(self, state: State, event: Event) -> State:
-            return super().update(state, event)
-
     class Copying(ExplorationFloor):
         @functools.wraps(ExplorationFloor.update)
         def update(self, state: State, event: Event) -> State:
             return super().update(state, event)
 
-    assert own_plays_only(ExplorationFloor("ts-n")) is False
+    assert own_plays_only(base()) is False
+    assert own_plays_only(Selective()) is None
+    assert own_plays_only(Counting()) is None
     assert own_plays_only(ExplorationFloor("ts")) is True
-    assert own_plays_only(Counting("ts-n")) is None
     assert own_plays_only(Copying("ts-n")) is None

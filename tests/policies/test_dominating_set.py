@@ -12,9 +12,8 @@ import pytest
 from helpers.cases import each
 from helpers.decision_checks import Game
 
-from graphbandits import Agent, simulate
+from graphbandits import Agent
 from graphbandits.graphs import Process, RandomFeedback, RevealedErdosRenyi, as_process
-from graphbandits.policies.dominating_set import last_phase, observations
 
 
 def test_early_rounds_explore_by_the_dominating_set() -> None:
@@ -33,19 +32,6 @@ def test_unobserved_arms_are_preferred() -> None:
     epsilon = 0.1 * 3 / 2
     half = (1 - epsilon) / 2 + epsilon / 3
     assert game.pi() == pytest.approx([half, epsilon / 3, half], abs=1e-15)
-
-
-def test_large_sparse_graph_is_explored_by_its_dominating_set() -> None:
-    """Stars of 30 arms: each needs its middle, and nothing else."""
-    arms, size = 300, 30
-    middle = np.arange(0, arms, size)
-    matrix = np.eye(arms)
-    for m in middle:
-        matrix[m, m : m + size] = 1.0
-    result = simulate("eps-greedy-lp", graph=matrix, horizon=10, trials=2, seed=1, progress=False)[
-        "eps-greedy-lp"
-    ]
-    assert result.plays[middle].sum() == result.plays.sum() == 20  # eps_t = 1 for so long
 
 
 @each("text", ["eps-greedy-lp(d=1e-200)", "eps-greedy-lp(c=1e308)"])
@@ -100,12 +86,6 @@ def test_phases_of_a_thousand_rounds_by_the_dominating_set() -> None:
     assert runs == [(0, 698), (15, 302)]
 
 
-def test_paper_graph_is_explored_by_its_middle_arm_for_three_phases() -> None:
-    """sum z = 1 <= 5 D for D = 1, 1/2, 1/4; at D = 1/8 the arms themselves are played."""
-    runs = runs_of_plays(as_process("paper"), 1000, lambda arm, n: float(n % 2))
-    assert runs == [(2, 133), (0, 219), (1, 219), (2, 219), (3, 210)]
-
-
 def test_arm_is_dropped_at_the_end_of_first_phase_that_excludes_it() -> None:
     """The widths are 0.497 and 0.248: a gap of 1 shows after 14 plays each, 0.6 after 45."""
     width = [math.sqrt(math.log(1000 * 4.0**-m) / (2 * PHASES[m])) for m in range(2)]
@@ -132,15 +112,6 @@ def test_no_phases_below_three_rounds(horizon: int) -> None:
     if horizon == 2:
         game.play(1, {1: 1})
         assert game.pi() == [0.0, 1.0, 0.0]
-
-
-def test_phases_grow_and_end_before_horizon() -> None:
-    for rounds in (1, 2, 3, 10, 11, 1000, 10**6):
-        last = last_phase(rounds)
-        assert (last < 0) == (rounds < 3)
-        seen = [observations(rounds, phase) for phase in range(-1, last + 1)]
-        assert seen == sorted(seen)
-        assert all(rounds * 4.0**-phase >= np.e for phase in range(last + 1))
 
 
 def test_arm_is_not_dropped_with_too_few_observations() -> None:

@@ -9,7 +9,6 @@ import pytest
 from helpers.bad_input import refuses
 from helpers.cases import each
 from helpers.decision_checks import Game
-from helpers.policy_names import INDEX_POLICIES
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
@@ -19,7 +18,7 @@ from graphbandits.posteriors import Observations
 from graphbandits.simulation.loop import update_state
 
 
-@each("text", INDEX_POLICIES)
+@each("text", ["ucb-n", "ucb1", "ucb-tuned", "moss", "kl-ucb"])
 def test_unobserved_arms_are_played_first_with_equal_probability(text: str) -> None:
     """An infinite index, also against arms that have only won."""
     game = Game(text, as_process("empty", 4))
@@ -29,19 +28,6 @@ def test_unobserved_arms_are_played_first_with_equal_probability(text: str) -> N
     assert game.pi() == [0.0, 0.5, 0.0, 0.5]
     game.play(1, {1: 1})
     assert game.pi() == [0.0, 0.0, 0.0, 1.0]
-
-
-@each("text", ["ucb1", "ucb-tuned", "moss", "kl-ucb"])
-def test_policies_without_graph_ignore_side_observations(text: str) -> None:
-    game = Game(text, as_process("complete", 3))
-    game.play(0, {0: 1, 1: 1, 2: 0})
-    assert game.pi() == [0.0, 0.5, 0.5]
-
-
-def test_ucb_n_uses_side_observations() -> None:
-    game = Game("ucb-n", as_process("complete", 3))
-    game.play(0, {0: 0, 1: 1, 2: 0})
-    assert game.pi() == [0.0, 1.0, 0.0]
 
 
 def learned(text: str, reward: list[float], weight: list[float] | None) -> dict[str, Any]:

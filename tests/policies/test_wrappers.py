@@ -87,17 +87,6 @@ def test_every_arm_can_be_observed(graph: str, over: str) -> None:
     assert min(least) > 0.1 / 5 * 0.29
 
 
-def test_policy_learns_as_without_a_floor() -> None:
-    """The state depends on what was observed, not on the floor."""
-    states = []
-    for policy in ("ids-n", "floor(policy=ids-n, mass=0.5)"):
-        agent = Agent(policy, 4, GRAPH, prior=PRIOR, seed=1)
-        for _ in range(5):
-            agent.observe(agent.decide(among=[0]), {0: 0, 1: 1, 2: 1})
-        states.append(agent.state)
-    assert states[0] == states[1]
-
-
 def test_exp3_divides_by_the_probability_of_the_mixture() -> None:
     """Without edges, a loss of 1 that was seen counts 1/pi, with the pi of the mixture."""
     agent = Agent("floor(policy=exp3-set(eta=0.7), mass=0.25)", 3, "empty", seed=1)
@@ -161,12 +150,6 @@ def test_agent_with_a_floor(tmp_path) -> None:
         agent.observe(first, dict.fromkeys(first.reveals, 1))
         agent.verify()
     refused(lambda: Agent("ids-n", 4, GRAPH, prior=PRIOR, store=place), "contradicts")
-
-
-def test_batches_of_a_floored_agent_differ() -> None:
-    agent = Agent("greedy", 3, prior=[(9, 1), (1, 9), (1, 9)], seed=3, floor=0.9)
-    assert {decision.arm for decision in agent.decide(40)} == {0, 1, 2}
-    assert agent.decide(2, distinct=True, pending="expected")[1].probability is not None
 
 
 @each(
@@ -233,15 +216,6 @@ def test_policy_plays_the_affine_image_of_a_problem_as_the_problem(text: str) ->
     np.testing.assert_array_equal(plays(stated, eighths(1.0, 4.0, 5, REAL)), unit)
 
 
-@each("text", SCALED)
-def test_rewards_of_any_two_values_play_as_0_and_1(text: str) -> None:
-    a, b = np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([1.0, 1.0, 2.0, 3.0, 4.0])
-    unit = plays(text, Bernoulli(BetaBernoulli(a, b)))
-    for low, high in ((0.1, 0.7), (-3.3, 1e9)):
-        world = TwoValuedWorld(TwoValued(a, b, low=low, high=high))
-        np.testing.assert_array_equal(plays(text, world), unit)
-
-
 @each("text", ANY_REWARD)
 def test_bayesian_policies_play_the_affine_image_of_a_problem_as_the_problem(text: str) -> None:
     """The regret is multiplied by the width; information stays the same."""
@@ -265,7 +239,7 @@ def test_unbounded_rewards_are_refused_in_one_sentence(text: str) -> None:
     with refuses(NeedsError) as caught:
         Plan.of(text, world, "complete", horizon=10, trials=2)
     message = str(caught.value)
-    assert message.startswith(f"policy '{text}' needs each reward to be a number in a bounded")
+    assert message.startswith(f"policy '{text}' needs rewards in a bounded interval, but ")
     assert f"{text}(reward_range=[0, 5])" in message
     assert (f"{text}(noise=1)" in message) == (text in NOISE_SCALED)
     assert "\n" not in message
@@ -278,13 +252,9 @@ def test_unbounded_rewards_are_refused_in_one_sentence(text: str) -> None:
 
 def test_counts_are_refused_without_a_range() -> None:
     posterior = OtherSupport(np.ones(2), np.ones(2), rewards=COUNT)
-    with refuses(
-        NeedsError, match="policy 'ucb1' needs each reward to be a number in a bounded interval"
-    ):
+    with refuses(NeedsError, match="ucb1.* in a bounded interval"):
         Agent("ucb1", prior=posterior, graph="empty", arms=2, seed=1)
-    with refuses(
-        NeedsError, match="policy 'ucb1' needs each reward to be a number in a bounded interval"
-    ):
+    with refuses(NeedsError, match="ucb1.* in a bounded interval"):
         unbounded = OtherSupport(np.ones(2), np.ones(2), rewards=Support(-1.0, np.inf))
         Agent("ucb1", prior=unbounded, graph="empty", arms=2, seed=1)
     Agent("ucb1(reward_range=[0, 100])", prior=posterior, graph="empty", arms=2, seed=1)
@@ -292,9 +262,7 @@ def test_counts_are_refused_without_a_range() -> None:
 
 def test_run_without_a_plan_is_refused_as_well() -> None:
     """``run_block`` does not check the problem, but the policy has no scale."""
-    with refuses(
-        NeedsError, match="policy 'exp3-ix' needs each reward to be a number in a bounded interval"
-    ):
+    with refuses(NeedsError, match="exp3-ix.* in a bounded interval"):
         plays("exp3-ix", GaussianWorld(TwoNormals()), graph="complete")
 
 
