@@ -126,14 +126,6 @@ def test_invalid_names_of_new_experiments_are_refused(
     assert (place / "here.toml").read_text() == "mine"
 
 
-def test_new_experiment_has_default_name_and_path(place: Path) -> None:
-    assert RUNNER.invoke(app, ["new", "experiment"]).exit_code == 0
-    result = RUNNER.invoke(app, ["new", "experiment", "--output", "my file.toml"])
-    assert "graphbandits run 'my file.toml' --dry-run" in result.stdout
-    assert {path.name for path in place.iterdir()} == {"my-experiment.toml", "my file.toml"}
-    assert load_experiment("my file.toml").title == "my-experiment"
-
-
 WIDE = CliRunner(env={"COLUMNS": "400"})
 KEYS = (
     "graph arms names edges directed density degrees components note clique_cover independence "
@@ -259,15 +251,6 @@ def test_random_feedback_has_a_bound_and_no_cliques() -> None:
     limit = 6 / (2 * (6 * 0.25 + 0.75))
     assert (name, value) == ("Corollary 2", pytest.approx(math.sqrt(limit * 1000 * math.log(6))))
     assert "clique cover " not in run("random(r=0.25)")
-
-
-def test_probabilities_that_differ_have_the_general_bound(tmp_path: Path) -> None:
-    (tmp_path / "edges.txt").write_text("ann bob 0.5\nbob [red]eve 1\n")
-    found = answer(f"file:{tmp_path / 'edges.txt'}")
-    assert found["names"] == ["ann", "bob", "[red]eve"]
-    assert "some edges have probabilities" in found["note"]
-    values = [bound["value"] for bound in found["bounds"]]
-    assert values == [pytest.approx(math.sqrt(1.5 * 1000 * math.log(3)))] * 2
 
 
 def test_changing_graph_is_described_at_round_1() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -119,22 +117,6 @@ def test_plugin_must_be_frozen_dataclass_with_unique_name() -> None:
         register("policy", "thawed")(type("Thawed", (), {}))
     with refuses(InputError, match="two classes are registered as policy 'ids-n': IDSN of"):
         register("policy", "ids-n")(Example)
-
-
-def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to Python 3.12 threads share a counter of the depth of syntax trees: SystemError."""
-    free: list[bool] = []
-    ours = ast.parse
-
-    def parse_tree(*args: Any, **options: Any) -> ast.AST:
-        other = Thread(target=lambda: free.append(registry.PARSING.acquire(blocking=False)))
-        other.start()
-        other.join()
-        return ours(*args, **options)
-
-    monkeypatch.setattr(ast, "parse", parse_tree)
-    assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
-    assert free == [False]
 
 
 # Worlds and posteriors ----------------------------------------------------------------------------

@@ -33,11 +33,6 @@ def test_stream_of_trial_does_not_depend_on_block() -> None:
         assert (part.beta(a[rows], a[rows]) == whole.beta(a, a)[rows]).all()
 
 
-def test_purposes_have_different_numbers() -> None:
-    one, two = (Stream(Keys(9), 3, purpose).uniform(100) for purpose in ("x", "y"))
-    assert (one != two).all()
-
-
 def test_logits_match_draws() -> None:
     """If theta and 1 - theta are accurate, logit(theta) equals the drawn logit to 1e-12."""
     rng = np.random.default_rng(2)

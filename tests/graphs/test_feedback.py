@@ -232,19 +232,6 @@ def test_observations_are_independent_between_arms_rounds_trials_and_seeds() -> 
     assert_frequency(here[::2] * here[1::2], p * p)
 
 
-def test_reveal_depends_on_keys_only() -> None:
-    feedback = UniformFeedback(0.5, 64)
-    action = np.array([0])
-
-    def draw(seed: int, trial: int, t: int) -> list[tuple[int, int]]:
-        return pairs(feedback.reveal(action, Keys(seed, trial), t))
-
-    first = draw(1, 1, 1)
-    for other in ((2, 1, 1), (1, 2, 1), (1, 1, 2), (1, 0, 1)):
-        assert draw(*other) != first  # equal by chance once in 2**63
-    assert draw(1, 1, 1) == first
-
-
 @each("size", [1, 3, 7])
 @each("kind", ["dense", "dense each", "sparse", "uniform", "uniform each"])
 def test_trial_does_not_depend_on_its_block(kind: str, size: int) -> None:

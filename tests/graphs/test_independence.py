@@ -113,20 +113,6 @@ def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.Monkey
     assert (stopped.complete, stopped.sizes) == (False, None)
 
 
-@each("p", [0.1, 0.3, 0.5])
-def test_relaxation_bound_matches_linear_program(p: float) -> None:
-    """Of a graph and of its parts: the bound adds up, but for rounding up."""
-    edges = random_matrix(np.random.default_rng(5), 40, p) > 0
-    np.fill_diagonal(edges, False)
-    twice = np.kron(np.eye(2), edges) > 0
-    lower = []
-    for matrix in (edges, twice):
-        part = single_component(matrix, cover=True)
-        CliqueProgram(part.graph, Budget()).bound_cover(part, Budget())
-        lower.append(part.lower)
-    assert 2 * lower[0] - 1 <= lower[1] <= 2 * lower[0]
-
-
 @settings(max_examples=150, deadline=None)
 @given(undirected_graphs())
 def test_clique_sizes_bound_the_cover(edges: np.ndarray) -> None:
@@ -139,14 +125,6 @@ def test_clique_sizes_bound_the_cover(edges: np.ndarray) -> None:
         assert (want <= high).all()
         assert clique_size_bound(high) <= cover
     assert high[high <= 3].tolist() == want[high <= 3].tolist()
-
-
-def test_clique_sizes_of_disjoint_cliques_give_their_number() -> None:
-    sizes = [1, 2, 3, 3, 7, 10]
-    graph = networkx.disjoint_union_all(networkx.complete_graph(size) for size in sizes)
-    edges = networkx.to_numpy_array(graph) > 0
-    assert clique_size_bound(largest_with(edges)) == len(sizes)
-    assert clique_size_bound(np.full(99, 99)) == 1  # 99 times 1/99 is no more than 1
 
 
 @settings(max_examples=150, deadline=None)

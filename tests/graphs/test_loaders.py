@@ -155,12 +155,6 @@ def test_home_directory_is_expanded(write: Write, monkeypatch: pytest.MonkeyPatc
         load_graph("~nobody-of-this-name/a.txt")
 
 
-def test_names_of_file_are_names_of_agent(write: Write) -> None:
-    path = write("edges.csv", "source,target,p\nAnn B.,Zoë,0.5\n東 京,,\n")
-    agent = Agent(graph=f"file:{path}", policy="ids-n", seed=1)
-    assert agent.arms == ("Ann B.", "Zoë", "東 京")
-
-
 def test_files_of_all_formats_form_a_sequence(write: Write, tmp_path: Path) -> None:
     np.save(tmp_path / "1.npy", np.eye(2, k=1))
     given = [tmp_path / "1.npy", write("2.csv", "a,b\n1,0\n1,1\n"), write("3.txt", "a b\n")]
@@ -205,18 +199,6 @@ def test_graphs_of_list_with_different_names_are_rejected(tmp_path: Path) -> Non
     except InputError:
         return
     assert matrix_of(process, 1).tolist() == matrix_of(process, 2).T.tolist()
-
-
-def test_recipe_and_feedback_are_accepted() -> None:
-    star = [[1, 1, 1], [0, 1, 0], [0, 0, 1]]
-    assert matrix_of(as_process(Star("out"), arms=3)).tolist() == star
-    assert as_process(Star("out")).arms == 5
-    assert matrix_of(as_process(UniformFeedback(0.5, 2))).tolist() == [[1, 0.5], [0.5, 1]]
-
-
-def test_process_is_returned_unchanged() -> None:
-    process = RandomFeedback(3, 0.5)
-    assert as_process(process) is process
 
 
 @each(
@@ -287,16 +269,6 @@ def test_number_of_arms_must_be_an_integer(text: str, arms: int) -> None:
         "cliques",
         "grid",
         "random(low=0.5)",
-    ],
-)
-def test_unknown_recipes_and_parameters_are_rejected(text: str) -> None:
-    with refuses(InputError):
-        as_process(text)
-
-
-@each(
-    "text",
-    [
         "random(r=2)",
         "random(r=abc)",
         "random(r=nan)",
@@ -356,15 +328,11 @@ def test_unreadable_text_is_quoted_in_error(text: str) -> None:
     ("text", "same"),
     [
         ("  star  ", "star"),
-        ("star()", "star"),
         ("star( direction = in )", "star(direction=in)"),
         ("star(in)", "star(direction=in)"),
-        ("star(direction='in')", "star(direction=in)"),
         ("star(direction=in,)", "star(direction=in)"),
         ("ring(directed=True)", "ring(directed=true)"),
-        ("ring(directed=false)", "ring"),
         ("random(r=(0.5, 1))", "random(r=[0.5, 1.0])"),
-        ("random(r=5e-1)", "random(r=0.5)"),
     ],
 )
 def test_spaces_and_case_of_text_are_ignored(text: str, same: str) -> None:

@@ -234,17 +234,6 @@ def test_yed_label_with_elements_is_read(write: Write) -> None:
         from_graphml(path, label="label")
 
 
-@each("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
-def test_graphml_matches_networkx(folder: Path, kind: type[nx.Graph]) -> None:
-    graph = kind(nx.gnp_random_graph(120, 0.03, seed=3, directed=issubclass(kind, nx.DiGraph)))
-    for k, (_, _, data) in enumerate(graph.edges(data=True)):
-        data["weight"] = k % 7 / 7
-    nx.write_graphml(graph, folder / "random.graphml")
-    process = load_graph(folder / "random.graphml")
-    want = nx.to_numpy_array(nx.read_graphml(folder / "random.graphml")) + np.eye(120)
-    assert_same_graph(process, [str(i) for i in range(120)], want)
-
-
 def test_weight_is_probability_if_no_other_attribute() -> None:
     graph = nx.DiGraph([("a", "b", {"weight": 0.5}), ("b", "c", {})])
     want = [[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]

@@ -243,27 +243,6 @@ def test_cover_equals_independence_for_complements_of_bipartite_graphs(seed: int
     assert numbers(complement(graph_of_edges(graph)))[:2] == (largest, largest)
 
 
-@each("n", [3, 5, 9, 11])
-def test_numbers_of_tournaments(n: int) -> None:
-    """One edge between any two arms: no clique of two arms, and no two independent arms."""
-    rng = np.random.default_rng(n)
-    upper = np.triu(rng.random((n, n)) < 0.5, 1)
-    matrix = np.eye(n) + upper + np.tril(~upper.T, -1)
-    assert numbers(matrix) == (n, 1, domination_by_subsets(matrix))
-
-
-@each("p", [0.1, 0.5, 0.9])
-def test_numbers_of_components_add_up(p: float) -> None:
-    rng = np.random.default_rng(round(10 * p))
-    parts = [random_matrix(rng, arms, p, directed=True) for arms in (9, 14, 20)]
-    whole = np.zeros((43, 43))
-    place = 0
-    for part in parts:
-        whole[place : place + len(part), place : place + len(part)] = part
-        place += len(part)
-    assert numbers(whole) == tuple(map(sum, zip(*map(numbers, parts), strict=True)))
-
-
 def test_fractional_domination_of_regular_and_vertex_transitive_graphs() -> None:
     """K / (d + 1) if every arm reveals and is revealed by d others."""
     rng = np.random.default_rng(3)

@@ -64,13 +64,6 @@ def test_sequence_returns_graphs_in_order() -> None:
             assert (trial_matrices(process, t, Keys(0, first, trials)) == want[None]).all()
 
 
-def test_sequence_is_deterministic_if_all_graphs_are() -> None:
-    sure, chance = DenseFeedback(ONE_WAY), DenseFeedback(DIRECTED)
-    assert GivenSequence((sure, UniformFeedback(0.0, 3))).deterministic is True
-    assert GivenSequence((sure, chance, sure)).deterministic is False
-    assert GivenSequence((sure, UniformFeedback(0.5, 3))).deterministic is False
-
-
 @each("t", [0, -1, 4, 10**9])
 @each(
     "process", [GivenSequence((DenseFeedback(DIRECTED),) * 3), RandomFeedback(3, (0.1, 0.2, 0.3))]
@@ -114,13 +107,6 @@ def test_revealed_graphs_are_valid(
     assert process.round(t, Keys(1, first, 4)).deterministic is True
     if not directed:
         assert (got == got.transpose(0, 2, 1)).all()
-
-
-@each("directed", [False, True])
-@each(("p", "want"), [(0.0, np.eye(4)), (1.0, np.ones((4, 4)))])
-def test_revealed_graphs_of_density_zero_and_one(directed: bool, p: float, want: Floats) -> None:
-    got = trial_matrices(RevealedErdosRenyi(4, p, directed), 3, Keys(0, trials=500))
-    assert (got == want).all()
 
 
 @each("directed", [False, True])
@@ -258,18 +244,6 @@ def test_uniform_rates_are_uniform_on_their_interval(low: float, high: float, sh
     assert abs(r.mean() - (low + high) / 2.0) <= 4.5 * error + 1e-15
     if low < high:
         assert stats.kstest(r, "uniform", (low, high - low)).pvalue > 1e-4
-
-
-def test_uniform_rates_are_independent_between_rounds_trials_and_seeds() -> None:
-    process, count = RandomFeedback(2, None), 20_000
-
-    def rates(t: int, seed: int = 0) -> Floats:
-        return trial_matrices(process, t, Keys(seed, trials=count))[:, 0, 1]
-
-    r = rates(1)
-    for other in (rates(2), rates(1, seed=1), np.roll(r, 1)):
-        assert abs(np.corrcoef(r, other)[0, 1]) <= 4.5 / np.sqrt(count)
-    assert (r == rates(1)).all()
 
 
 def test_arms_are_observed_with_the_drawn_rate() -> None:

@@ -308,8 +308,6 @@ DIRECTED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 1.0], [0.25, 0.0, 1.0]])
     [
         DIRECTED,
         DIRECTED.tolist(),
-        tuple(tuple(row) for row in DIRECTED.tolist()),
-        list(DIRECTED),
         np.asfortranarray(DIRECTED),
         DIRECTED.astype(np.float32),
         DIRECTED.astype(object),

@@ -179,19 +179,6 @@ def test_error_names_suitable_policies_only(graph: str, graph_known: str) -> Non
     assert ("ids-n" in playing) == (graph_known == "before")
 
 
-def test_graph_known_changes_neither_rewards_nor_plays() -> None:
-    """The values of r and the rewards are equal, and ts-n, which uses no graph, plays equally."""
-    runs = [
-        simulate("ts-n", graph=graph.format(known), arms=3, horizon=40, trials=9, seed=2)["ts-n"]
-        for graph in GRAPH_KNOWN_TEXTS[1:2]
-        for known in ("before", "after", "never")
-    ]
-    assert len(np.unique(runs[0].final)) > 3
-    for other in runs[1:]:
-        assert (other.final == runs[0].final).all()
-        assert (other.plays == runs[0].plays).all()
-
-
 def test_kinds_of_the_built_in_policies() -> None:
     kinds: dict[Any, set[str]] = {True: set(), False: set(), None: set()}
     for name, cls in registered("policy").items():

@@ -25,15 +25,6 @@ def test_early_rounds_explore_by_the_dominating_set() -> None:
     assert game.pi() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0, 0.0], abs=1e-15)
 
 
-def test_unobserved_arms_are_preferred() -> None:
-    game = Game("eps-greedy-lp(c=0.1)", as_process("empty", 3))
-    assert game.pi() == pytest.approx([1 / 3] * 3, abs=1e-15)
-    game.play(1, {1: 1})
-    epsilon = 0.1 * 3 / 2
-    half = (1 - epsilon) / 2 + epsilon / 3
-    assert game.pi() == pytest.approx([half, epsilon / 3, half], abs=1e-15)
-
-
 @each("text", ["eps-greedy-lp(d=1e-200)", "eps-greedy-lp(c=1e308)"])
 def test_huge_exploration_rate_gives_no_warning(text: str) -> None:
     decision = Agent(text, arms=3, graph="empty", seed=1).decide()

@@ -49,11 +49,6 @@ def pi_of(policy: str, **options: object) -> dict[object, float]:
     return dict(pi)
 
 
-def test_mass_is_spread_over_all_arms() -> None:
-    plain, mixed = pi_of("ids-n"), pi_of("floor(policy=ids-n, mass=0.2)")
-    assert mixed == pytest.approx({arm: 0.8 * plain.get(arm, 0.0) + 0.05 for arm in range(4)})
-
-
 def test_mass_is_spread_over_eligible_arms() -> None:
     among = [0, 2, 3]
     plain = pi_of("ids-n", among=among)

@@ -231,14 +231,6 @@ def test_arrays_by_arm_are_those_that_grow_with_the_real_number_of_arms(name: st
     assert arm_arrays(policy, Problem(BetaBernoulli.of(6), 50, policy.needs, graphs)) == grown
 
 
-def test_select_arms_orders_repeats_and_leaves_out() -> None:
-    prior = BetaBernoulli(A, B, accuracy="strict")
-    found = select_arms(prior, [4, 0, 0])
-    assert isinstance(found, BetaBernoulli)
-    assert (found.a.tolist(), found.b.tolist()) == ([4.0, 1.0, 1.0], [2.5, 3.0, 3.0])
-    assert found.accuracy == "strict"
-
-
 def test_restricted_problems_are_kept_but_not_without_limit() -> None:
     problem = Problem(BetaBernoulli.of(100))
     some = np.arange(50)
