@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ from helpers.small_runs import PLUGIN_SOURCE, SMALL_RUN
 
 from graphbandits import simulate
 from graphbandits.errors import InputError, PolicyError
-from graphbandits.plugins import file_of, load_plugin, unload_plugin
+from graphbandits.plugins import code_of, file_of, load_plugin, unload_plugin
 from graphbandits.policies import as_policy
 from graphbandits.registry import name_of, register, registered
 
@@ -148,6 +149,16 @@ def test_failed_reload_keeps_the_old_registrations(tmp_path: Path) -> None:
         assert type(as_policy("scratch")) is type(before)
         assert file_of(before) == file.resolve()
         assert sys.modules[type(before).__module__].Scratch is type(before)
+
+
+def test_code_of_a_plug_in_has_the_hash_of_the_modules_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    friend = write(tmp_path, "level = 1.0\n", "friend_of_mine.py")
+    load_plugin(write(tmp_path, f"import friend_of_mine\n{POLICY}"))
+    digest = hashlib.sha256(friend.read_bytes()).hexdigest()
+    assert f"module friend_of_mine {digest}" in code_of([type(as_policy("scratch"))])
 
 
 def test_ctrl_c_while_loading_is_not_swallowed(tmp_path: Path) -> None:

@@ -113,6 +113,17 @@ def test_bounds_hold_with_too_many_cliques(most: int, monkeypatch: pytest.Monkey
     assert (stopped.complete, stopped.sizes) == (False, None)
 
 
+def test_integer_program_closes_the_gap_of_the_relaxation() -> None:
+    """The Petersen graph has no triangle: the relaxation gives 5, and four vertices are apart."""
+    edges = networkx.to_numpy_array(networkx.petersen_graph()) > 0
+    program, part = CliqueProgram(adjacency(edges), Budget()), single_component(edges, cover=False)
+    program.bound_independence(part, Budget())
+    assert part.upper == 5
+    part.lower = 4  # larger gaps are not tried
+    program.solve_independence(part, Budget())
+    assert part.upper == 4
+
+
 @settings(max_examples=150, deadline=None)
 @given(undirected_graphs())
 def test_clique_sizes_bound_the_cover(edges: np.ndarray) -> None:
