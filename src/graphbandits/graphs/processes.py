@@ -346,7 +346,7 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
         if not name or name in known:
             raise InputError(
                 f"the name '{name}' of arm {k} (the first is 0) is blank, or that of another arm: "
-                "give every arm a name of its own"
+                "names must be distinct and not blank"
             )
         known[name] = None
     return tuple(known)
