@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers import SRC
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
+from helpers.small_runs import PLUGIN_SOURCE, SMALL_RUN
 
 from graphbandits import simulate
 from graphbandits.errors import InputError, PolicyError
-from graphbandits.plugins import file_of, load_plugin, unload_plugin
+from graphbandits.plugins import code_of, file_of, load_plugin, unload_plugin
 from graphbandits.policies import as_policy
 from graphbandits.registry import name_of, register, registered
 
@@ -68,7 +72,7 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
     unload_plugin(file)  # a second call changes nothing
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fact"),
     [
         ("x = 1\ny = = 2\n", r"mine\.py, line 2: invalid syntax"),
@@ -76,7 +80,6 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
         ("import nowhere_to_be_found\n", r"mine\.py, line 1: ModuleNotFoundError: .*nowhere"),
         ("x = 1\n", r"mine\.py: it registers nothing: decorate a class with @register"),
         ("raise SystemExit(2)\n", r"mine\.py, line 1: SystemExit: 2"),
-        ("", r"mine\.py: it registers nothing"),
         (POLICY + "\nundefined\n", r"mine\.py, line 15: NameError"),
         (
             POLICY.replace('"scratch"', '"ids-n"'),
@@ -88,19 +91,6 @@ def test_file_registers_its_plug_ins(tmp_path: Path) -> None:
             r"mine\.py, line 8: Scratch: .*@dataclass\(frozen=True\)",
         ),
         (POLICY + 'register("policy", "more")(TSN)\n', r"line 14: TSN .*'ts-n'.*'more'"),
-    ],
-    ids=[
-        "syntax",
-        "exception",
-        "import",
-        "no-plug-in",
-        "exit",
-        "empty",
-        "name-error",
-        "taken-name",
-        "unknown-kind",
-        "no-dataclass",
-        "second-name",
     ],
 )
 def test_error_in_a_file_is_reported_with_its_line(tmp_path: Path, text: str, fact: str) -> None:
@@ -161,22 +151,21 @@ def test_failed_reload_keeps_the_old_registrations(tmp_path: Path) -> None:
         assert sys.modules[type(before).__module__].Scratch is type(before)
 
 
+def test_code_of_a_plug_in_has_the_hash_of_the_modules_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    friend = write(tmp_path, "level = 1.0\n", "friend_of_mine.py")
+    load_plugin(write(tmp_path, f"import friend_of_mine\n{POLICY}"))
+    digest = hashlib.sha256(friend.read_bytes()).hexdigest()
+    assert f"module friend_of_mine {digest}" in code_of([type(as_policy("scratch"))])
+
+
 def test_ctrl_c_while_loading_is_not_swallowed(tmp_path: Path) -> None:
     file = write(tmp_path, POLICY + "raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         load_plugin(file)
     assert "scratch" not in registered("policy")
-
-
-def test_files_of_the_same_name_in_two_folders_are_separate(tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    first = write(tmp_path, POLICY)
-    second = write(tmp_path / "more", POLICY.replace('"scratch"', '"other"'))
-    load_plugin(first)
-    load_plugin(second)
-    assert file_of(as_policy("scratch")) == first.resolve()
-    assert file_of(as_policy("other")) == second.resolve()
-    unload_plugin(second)
 
 
 def test_a_class_has_one_name() -> None:
@@ -254,3 +243,57 @@ def test_broken_packages_are_ignored_with_a_warning(tmp_path: Path) -> None:
     for package, (_, _, reason) in broken.items():
         warning = f"the plug-in '{package}' of the package {package} is ignored: {reason}"
         assert re.search(warning, done.stderr), done.stderr
+
+
+def test_edited_plugin_changes_only_after_reloading(tmp_path: Path) -> None:
+    file = tmp_path / "edited.py"
+    file.write_text(PLUGIN_SOURCE.replace("ARM", "0"))
+    before = load_plugin(file).source
+    try:
+        run = simulate("edited", **SMALL_RUN)
+        file.write_text(PLUGIN_SOURCE.replace("ARM", "1"))
+        again = simulate("edited", **SMALL_RUN)
+        assert (run["edited"].final == again["edited"].final).all()
+        assert again.settings["policies"]["edited"]["source"] == before
+        apart = simulate("edited", **SMALL_RUN, workers=2, block=3)
+        assert (run["edited"].final == apart["edited"].final).all()
+        assert load_plugin(file).source != before
+        assert (simulate("edited", **SMALL_RUN)["edited"].final != run["edited"].final).any()
+    finally:
+        unload_plugin(file)
+
+
+def test_plugin_that_uses_another_runs_in_worker_processes(tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text(PLUGIN_SOURCE.replace("ARM", "1").replace("edited", "inner"))
+    outer = textwrap.dedent(
+        '''
+        from dataclasses import dataclass
+        from typing import ClassVar
+        from graphbandits.policies import Needs, as_policy
+        from graphbandits.registry import register
+
+        @register("policy", "outer")
+        @dataclass(frozen=True)
+        class Outer:
+            """As another."""
+            inner: str = "inner"
+            needs: ClassVar[Needs] = Needs()
+            exact: ClassVar[bool] = True
+            def init(self, problem, keys):
+                return as_policy(self.inner).init(problem, keys)
+            def propose(self, state, view):
+                return as_policy(self.inner).propose(state, view)
+            def update(self, state, event):
+                return state
+        '''
+    )
+    (tmp_path / "outer.py").write_text(outer)
+    try:
+        for name in ("inner", "outer"):
+            load_plugin(tmp_path / f"{name}.py")
+        alone = simulate("outer", **SMALL_RUN)
+        apart = simulate("outer", **SMALL_RUN, workers=2, block=3, parallel="processes")
+        assert (alone["outer"].final == apart["outer"].final).all()
+    finally:
+        for name in ("inner", "outer"):
+            unload_plugin(tmp_path / f"{name}.py")

@@ -1,37 +1,44 @@
-"""Tests of registry.py: text forms of plug-ins, their parameters and examples."""
+"""Tests of registry.py: text forms of plug-ins, and plug-ins as JSON and arrays."""
 
 from __future__ import annotations
 
-import ast
+import json
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Thread
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.bad_input import refused, refuses
-from helpers.reward_families import FAMILIES
+from helpers.cases import each
+from helpers.reward_families import FAMILIES, write_plugin
 from helpers.valid_policies import UCB
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphbandits import registry
+from graphbandits import load_plugin, registry
 from graphbandits.errors import InputError
 from graphbandits.policies import as_policy
 from graphbandits.posteriors import BetaBernoulli, Normal
 from graphbandits.registry import (
+    Arrays,
     build,
-    class_of,
     examples_of,
     kind_of,
+    pack_plugin,
     parameters_given,
     parameters_of,
     parse,
+    plain_value,
     register,
     registered,
+    restored_value,
     text_of,
+    unpack_plugin,
 )
-from graphbandits.worlds import Bernoulli, Gaussian
+from graphbandits.worlds import Gaussian
 
 
 def test_single_parameter_needs_no_key() -> None:
@@ -43,7 +50,7 @@ def test_single_parameter_needs_no_key() -> None:
         build("graph", "empty(3)")
 
 
-@pytest.mark.parametrize("given", [[], [UCB()], "no list", None])
+@each("given", [[], [UCB()], "no list", None])
 def test_examples_must_be_instances_of_the_class(given: object) -> None:
     @dataclass(frozen=True)
     class Shy(UCB):
@@ -58,11 +65,7 @@ def test_examples_must_be_instances_of_the_class(given: object) -> None:
 
 
 plain = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(allow_nan=False),
-    st.text(max_size=12),
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=12)
 )
 values = st.recursive(
     plain,
@@ -89,7 +92,7 @@ def test_parameters_round_trip_through_text(value: object) -> None:
     assert type(arguments["value"]) is type(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("x(value=[up, down])", ("up", "down")),
@@ -103,7 +106,7 @@ def test_values_are_parsed(text: str, value: object) -> None:
     assert parse(text) == ("x", {"value": value})
 
 
-@pytest.mark.parametrize("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
+@each("text", ["x(c=0.5))", "x(c=[1)", "x(c='a)", "x(c=[ids-n, ts-n])"])
 def test_malformed_values_are_rejected(text: str) -> None:
     with refuses(InputError):
         parse(text)
@@ -114,22 +117,6 @@ def test_plugin_must_be_frozen_dataclass_with_unique_name() -> None:
         register("policy", "thawed")(type("Thawed", (), {}))
     with refuses(InputError, match="two classes are registered as policy 'ids-n': IDSN of"):
         register("policy", "ids-n")(Example)
-
-
-def test_one_thread_parses_python_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to Python 3.12 threads share a counter of the depth of syntax trees: SystemError."""
-    free: list[bool] = []
-    ours = ast.parse
-
-    def parse_tree(*args: Any, **options: Any) -> ast.AST:
-        other = Thread(target=lambda: free.append(registry.PARSING.acquire(blocking=False)))
-        other.start()
-        other.join()
-        return ours(*args, **options)
-
-    monkeypatch.setattr(ast, "parse", parse_tree)
-    assert parse("cliques(size=[1, 2])") == ("cliques", {"size": (1, 2)})
-    assert free == [False]
 
 
 # Worlds and posteriors ----------------------------------------------------------------------------
@@ -147,18 +134,6 @@ def assert_same(one: Any, other: Any) -> None:
             assert np.array_equal(mine, its), name
 
 
-def test_kinds_are_found() -> None:
-    for plugin, kind in (
-        (Bernoulli(BetaBernoulli.of(2)), "world"),
-        (Normal.of(2), "posterior"),
-        (as_policy("ts-n"), "policy"),
-        (build("graph", "star"), "graph"),
-    ):
-        assert kind_of(plugin) == kind
-    for other in ("normal", Normal, None, 5, object()):  # a class is no plug-in, and no name is
-        assert kind_of(other) is None
-
-
 def test_every_family_is_registered() -> None:
     """A family without a line in the table of families would not be tested."""
     assert {one.world_name for one in FAMILIES.values()} == set(registered("world"))
@@ -166,22 +141,13 @@ def test_every_family_is_registered() -> None:
     assert {one.posterior_name for one in models} == set(registered("posterior"))
 
 
-@pytest.mark.parametrize("kind", ["world", "posterior"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_text_of_a_model_gives_the_model(family: str, kind: str) -> None:
-    for text in (getattr(FAMILIES[family], kind), getattr(FAMILIES[family], f"other_{kind}")):
-        made = build(kind, text, arms=3)
-        if kind == "posterior":  # parameters of the prior of a world are those of its posterior
-            assert_same(build(kind, text_of(made), arms=3), made)
-        again = build(kind, text, arms=3)
-        assert_same(again, made)
-
-
-@pytest.mark.parametrize("kind", ["posterior"])
-def test_text_of_every_example_gives_the_example(kind: str) -> None:
-    for cls in registered(kind).values():
-        for example in examples_of(cls):
-            assert_same(build(kind, text_of(example), arms=example.arms), example)
+def test_text_of_every_posterior_gives_the_posterior() -> None:
+    texts = [text for one in FAMILIES.values() for text in (one.posterior, one.other_posterior)]
+    made = [build("posterior", text, arms=3) for text in texts]
+    for cls in registered("posterior").values():
+        made += examples_of(cls)
+    for posterior in made:
+        assert_same(build("posterior", text_of(posterior), arms=posterior.arms), posterior)
 
 
 def test_arrays_are_written_as_numbers_or_lists() -> None:
@@ -228,7 +194,7 @@ def test_number_of_arms_is_given_to_plug_ins_with_this_parameter() -> None:
         assert text_of(Sized(3)) == f"{name}(arms=3)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "text", "words"),
     [
         ("world", "bernouli", ["unknown world 'bernouli'", "did you mean 'bernoulli'"]),
@@ -243,12 +209,92 @@ def test_bad_models_are_refused(kind: str, text: str, words: list[str]) -> None:
     refused(lambda: build(kind, text, arms=2), *words)
 
 
-def test_class_of_a_name() -> None:
-    assert class_of("world", "gaussian") is Gaussian
-    refused(lambda: class_of("world", "Gaussian"), "unknown world 'Gaussian'", "gaussian")
-
-
-@pytest.mark.parametrize("arms", [0, -1, 2.5, "3", True], ids=str)
+@each("arms", [0, -1, 2.5, "3", True])
 def test_bad_numbers_of_arms_are_refused(arms: Any) -> None:
     for name in registered("posterior"):
         refused(lambda name=name: build("posterior", name, arms), "arms")
+
+
+def through_json(plugin: object) -> tuple[Any, Arrays]:
+    """Pack a plug-in, write and read its JSON strictly, and restore it."""
+    arrays: Arrays = {}
+    config = pack_plugin(plugin, arrays, "here")
+    text = json.dumps(config, allow_nan=False)
+    return unpack_plugin(json.loads(text), arrays), arrays
+
+
+def same_plugin(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    mine, its = parameters_given(one), parameters_given(other)
+    assert mine.keys() == its.keys()
+    for key, value in mine.items():
+        if isinstance(value, np.ndarray):
+            assert value.dtype == its[key].dtype
+            assert value.tobytes() == its[key].tobytes()
+        elif hasattr(value, "init"):
+            same_plugin(value, its[key])
+        else:
+            assert value == its[key], key
+            assert type(value) is type(its[key])
+
+
+def test_examples_of_all_models_are_restored() -> None:
+    for kind in ("posterior", "world"):
+        for example in (one for cls in registered(kind).values() for one in examples_of(cls)):
+            found, arrays = through_json(example)
+            same_plugin(found, example)
+            assert all(name.startswith("here/") for name in arrays)
+
+
+def test_policies_and_graphs_are_restored_too() -> None:
+    for made in (as_policy("ids-n(gain=joint)"), build("graph", "random(r=[0.25, 0.5])")):
+        assert through_json(made)[0] == made
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Callable[[str], Any]:
+    """Return a function that makes a world of the plug-in file."""
+    load_plugin(write_plugin(tmp_path / "mine.py"))
+    return lambda text: build("world", text, arms=2)
+
+
+def test_infinite_numbers_and_nested_tuples_are_restored(plugin: Callable[[str], Any]) -> None:
+    world, _ = through_json(plugin("my-world(scale=0.5)"))
+    assert (world.scale, world.prior.limit) == (0.5, math.inf)
+    assert world.prior.table == ((1, 2), (3.5, math.inf))
+
+
+@given(st.recursive(plain, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6))
+def test_plain_values_are_restored(value: object) -> None:
+    text = json.dumps(plain_value(value, "here"), allow_nan=False)
+    found = restored_value(json.loads(text))
+    assert found == value
+    assert repr(found) == repr(value)
+
+
+def test_nan_and_numpy_scalars_are_restored_as_floats() -> None:
+    assert math.isnan(restored_value(plain_value(math.nan, "here")))
+    for scalar, number in ((np.float64(0.1), 0.1), (np.int64(3), 3), (np.bool_(True), True)):
+        found = restored_value(plain_value(scalar, "here"))
+        assert found == number
+        assert type(found) is type(number)
+
+
+@each("value", [{1: 2}, {1, 2}, object(), 1j, b"x", [1, {2}]])
+def test_other_values_are_refused(value: object) -> None:
+    refused(lambda: plain_value(value, "mine: table"), "mine: table", "cannot be stored")
+
+
+def test_unregistered_class_is_refused() -> None:
+    class Mine(BetaBernoulli):
+        """Not registered."""
+
+    refused(lambda: pack_plugin(Mine.of(2), {}, "prior"), "Mine is not registered", "@register")
+
+
+def test_unknown_name_and_changed_constructor_are_refused() -> None:
+    arrays: Arrays = {}
+    config: dict[str, Any] = pack_plugin(BetaBernoulli.of(2), arrays, "prior")
+    refused(lambda: unpack_plugin(config | {"name": "gone"}, arrays), "unknown posterior 'gone'")
+    changed = config | {"parameters": config["parameters"] | {"colour": "red"}}
+    refused(lambda: unpack_plugin(changed, arrays), "posterior 'beta-bernoulli'", "colour")

@@ -1,12 +1,17 @@
-"""Tests of rng.py: streams, purposes, draws and actions."""
+"""Tests of rng.py and _rng_kernels.py: streams, draws, Philox, large indices."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from scipy.special import logit
+from scipy.stats import kstest
 
+from graphbandits._rng_kernels import are_distributions, philox, uniform
 from graphbandits.errors import InputError
 from graphbandits.rng import Keys, Stream, draw_actions
 
@@ -28,11 +33,6 @@ def test_stream_of_trial_does_not_depend_on_block() -> None:
         assert (part.beta(a[rows], a[rows]) == whole.beta(a, a)[rows]).all()
 
 
-def test_purposes_have_different_numbers() -> None:
-    one, two = (Stream(Keys(9), 3, purpose).uniform(100) for purpose in ("x", "y"))
-    assert (one != two).all()
-
-
 def test_logits_match_draws() -> None:
     """If theta and 1 - theta are accurate, logit(theta) equals the drawn logit to 1e-12."""
     rng = np.random.default_rng(2)
@@ -46,7 +46,7 @@ def test_logits_match_draws() -> None:
     assert (np.diff(np.take_along_axis(theta, order, axis=1), axis=1) >= 0.0).all()
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf])
+@each("wrong", [0.0, -1.0, np.nan, np.inf])
 def test_invalid_beta_parameters_are_rejected(wrong: float) -> None:
     stream = Stream(Keys(1, 0, 2), 1, "test")
     good, bad = np.ones((2, 3)), np.array([[1.0, 1.0, 1.0], [1.0, wrong, 1.0]])
@@ -54,3 +54,84 @@ def test_invalid_beta_parameters_are_rejected(wrong: float) -> None:
         for a, b in ((good, bad), (bad, good), (good, good[:, :2]), (good[0], good[0])):
             with refuses(InputError):
                 draw(a, b)
+
+
+@each(
+    ("counter", "key", "first", "second"),
+    [  # Random123's kat_vectors for philox4x32-10: the first two of the four words
+        ((0, 0, 0, 0), (0, 0), 0x6627E8D5, 0xE169C58D),
+        ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, 0x408F276D, 0x41C83B0E),
+        (
+            (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+            (0xA4093822, 0x299F31D0),
+            0xD16CFE09,
+            0x94FDCCEB,
+        ),
+    ],
+)
+def test_philox_matches_published_test_vectors(counter, key, first, second) -> None:
+    low = np.uint64(counter[1] << 32 | counter[0])
+    high = np.uint64(counter[3] << 32 | counter[2])
+    got = int(philox(np.uint64(key[1] << 32 | key[0]), low, high))
+    assert (got & 0xFFFFFFFF, got >> 32) == (first, second)
+
+
+def test_numbers_are_uniform_and_independent() -> None:
+    key = np.uint64(12345)
+    numbers = np.array([uniform(key, 0, 1, i) for i in range(20_000)])
+    assert kstest(numbers, "uniform").pvalue > 1e-4
+    for other in (
+        [uniform(key, 1, 1, i) for i in range(20_000)],
+        [uniform(key, 0, 2, i) for i in range(20_000)],
+        [uniform(np.uint64(12346), 0, 1, i) for i in range(20_000)],
+    ):
+        assert abs(np.corrcoef(numbers, other)[0, 1]) < 4.5 / np.sqrt(20_000)
+
+
+def whole_numbers(key: int, trial: int, t: int, index: int) -> float:
+    """Compute a uniform number with Python integers, which do not overflow."""
+    c = [index % 2**32, index >> 32, t, trial]
+    k = [key % 2**32, key >> 32]
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(q >> 32) ^ c[1] ^ k[0], q % 2**32, (p >> 32) ^ c[3] ^ k[1], p % 2**32]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return (c[1] << 32 | c[0]) // 2**11 / 2**53
+
+
+def test_large_indices_do_not_wrap() -> None:
+    """A million arms have edge indices up to 10**12; the draws of edge i start at i * 2**21."""
+    key = 0x9E3779B97F4A7C15
+    indices = [0, 1, 2**31, 2**32, 2**32 + 1, 10**12 - 1, (10**6 - 1) << 21, 2**63 - 1]
+    for trial in (0, 1, 2**32 - 1):
+        for t in (1, 10**6, 2**32 - 1):
+            for index in indices:
+                want = whole_numbers(key, trial, t, index)
+                assert uniform(np.uint64(key), trial, t, index) == want
+
+
+def test_million_arms_have_distinct_numbers() -> None:
+    keys = Keys(3, first_trial=7)
+    stream = Stream(keys, 10**6, "x")
+    numbers = stream.uniform(10**6)[0]
+    for arm in (0, 2**16, 10**6 - 1):
+        assert numbers[arm] == whole_numbers(int(keys.key("x")), 7, 10**6, arm)
+    ones = np.ones((1, 10**6))
+    assert len(np.unique(numbers)) == len(np.unique(stream.beta(ones, ones))) == 10**6
+
+
+@each("arms", [1, 5, 1000, 1_000_000])
+def test_rows_of_any_length_are_distributions(arms: int) -> None:
+    rows = np.random.default_rng(1).random((3, arms))
+    rows /= rows.sum(axis=1, keepdims=True)
+    assert are_distributions(rows, 1e-9)
+
+
+@each("wrong", [-1e-300, 1e-8, 1.0, math.nan, math.inf, -math.inf])
+@each("place", [(0, 0), (1, 2), (2, 3)])
+def test_one_wrong_number_is_found(wrong: float, place: tuple[int, int]) -> None:
+    rows = np.zeros((3, 4))
+    rows[:, 1] = 1.0
+    assert are_distributions(rows, 1e-9)
+    rows[place] = wrong
+    assert not are_distributions(rows, 1e-9)

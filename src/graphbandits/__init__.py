@@ -40,48 +40,38 @@ if TYPE_CHECKING:
 
 __version__ = "1.0.0.dev0"
 
-#: Module of each public name.
-_MODULES = {
-    "Agent": "graphbandits.live",
-    "Bernoulli": "graphbandits.worlds",
-    "BetaBernoulli": "graphbandits.posteriors",
-    "Client": "graphbandits.client",
-    "Decision": "graphbandits.live",
-    "DecisionLog": "graphbandits.live.log",
-    "Evaluation": "graphbandits.live.evaluation",
-    "Explanation": "graphbandits.live",
-    "GraphBanditsError": "graphbandits.errors",
-    "Health": "graphbandits.live",
-    "InputError": "graphbandits.errors",
-    "Results": "graphbandits.simulation.results",
-    "Study": "graphbandits.study.study",
-    "as_posterior": "graphbandits.worlds",
-    "as_process": "graphbandits.graphs",
-    "as_world": "graphbandits.worlds",
-    "audit_experiment": "graphbandits.study.run",
-    "check_plugins": "graphbandits.testing",
-    "describe_graph": "graphbandits.catalogue",
-    "describe_policy": "graphbandits.catalogue",
-    "evaluate": "graphbandits.live.evaluation",
-    "inspect_decision": "graphbandits.theory",
-    "inspect_prior": "graphbandits.theory",
-    "list_available": "graphbandits.catalogue",
-    "load_experiment": "graphbandits.study.experiment",
-    "load_plugin": "graphbandits.plugins",
-    "new_experiment": "graphbandits.catalogue",
-    "new_graph": "graphbandits.catalogue",
-    "new_policy": "graphbandits.catalogue",
-    "new_posterior": "graphbandits.catalogue",
-    "new_world": "graphbandits.catalogue",
-    "open_studies": "graphbandits.study.study",
-    "open_study": "graphbandits.study.study",
-    "recommend": "graphbandits.simulation.recommend",
-    "register": "graphbandits.registry",
-    "reproduce": "graphbandits.study.run",
-    "run_experiment": "graphbandits.study.run",
-    "save_results": "graphbandits.study.run",
-    "simulate": "graphbandits.simulation.run",
+#: Public names of each module.
+_NAMES = {
+    "catalogue": [
+        "describe_graph",
+        "describe_policy",
+        "list_available",
+        "new_experiment",
+        "new_graph",
+        "new_policy",
+        "new_posterior",
+        "new_world",
+    ],
+    "client": ["Client"],
+    "errors": ["GraphBanditsError", "InputError"],
+    "graphs": ["as_process"],
+    "live": ["Agent", "Decision", "Explanation", "Health"],
+    "live.evaluation": ["Evaluation", "evaluate"],
+    "live.log": ["DecisionLog"],
+    "plugins": ["load_plugin"],
+    "posteriors": ["BetaBernoulli"],
+    "registry": ["register"],
+    "simulation.recommend": ["recommend"],
+    "simulation.results": ["Results"],
+    "simulation.run": ["simulate"],
+    "study.experiment": ["load_experiment"],
+    "study.run": ["audit_experiment", "reproduce", "run_experiment", "save_results"],
+    "study.study": ["Study", "open_studies", "open_study"],
+    "testing": ["check_plugins"],
+    "theory": ["inspect_decision", "inspect_prior"],
+    "worlds": ["Bernoulli", "as_posterior", "as_world"],
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Agent",
@@ -129,7 +119,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'graphbandits' has no attribute '{name}'")
 
 

@@ -1,18 +1,14 @@
-"""Atomic writes, checked npz files, and facts about processes."""
+"""Atomic writes, checked npz files, JSON, and versions."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import json
 import math
 import os
 import platform
-import re
 import secrets
-import shutil
-import socket
 import stat
 import tempfile
 import zipfile
@@ -31,20 +27,6 @@ from graphbandits.errors import InputError
 
 
 @cache
-def machine_id() -> str:
-    """Identify the set of processes among which process numbers are unique.
-
-    That is one boot of one machine. Containers are distinguished by their process namespace: they
-    may share a host name, but each has its own process numbers.
-    """
-    parts = [socket.gethostname()]
-    with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
-        parts.append(os.readlink("/proc/self/ns/pid"))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
-
-
-@cache
 def versions() -> dict[str, str]:
     """Return the versions with which results were computed."""
     return {
@@ -55,37 +37,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def is_alive(pid: int) -> bool:
-    """Return whether a process of this machine is alive; True if unknown."""
-    if os.name != "posix":  # os.kill would end the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it runs as another user
-        pass
-    fields = process_fields(pid)
-    return fields is None or fields[0] not in ("Z", "X")  # a zombie, or dead
-
-
-def process_fields(pid: int) -> list[str] | None:
-    """Return the fields of ``/proc/PID/stat`` from the state on; None if unavailable."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None
-    return text.rpartition(")")[
-        2
-    ].split()  # the name of the program, in brackets, may contain anything
-
-
-#: A temporary name: the final name, the machine and the process that writes it, a random suffix.
-_TEMPORARY = re.compile(r"\.(.+)-([0-9a-f]{8})([0-9a-f]{8})[0-9a-f]{8}", re.DOTALL)
 #: Upper limit of the unpacked size of a compressed file: a few kilobytes can unpack to gigabytes.
 MOST_UNPACKED = 2**30
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
@@ -97,12 +51,8 @@ def readable_errors(target: Path) -> Iterator[None]:
         why = error.strerror or str(error)
         if error.errno in _FULL:
             why = f"the disk is full ({why}): no data is lost; free space and run the command again"
-        elif error.errno == errno.EISDIR:
-            why = "it is a directory; move it, or choose another path"
-        elif error.errno in _FORBIDDEN:
-            why += "; make it writable, or choose another path"
         else:
-            why += "; choose another path"
+            why += "; make it writable, or choose another path"
         raise InputError(f"cannot write {target}: {why}") from None
 
 
@@ -122,16 +72,12 @@ def read_regular(path: Path) -> bytes:
     A pipe or a device, which may not end, raises InputError with the reason only. A file that
     cannot be opened raises OSError.
     """
-    with open_nonblocking(path) as file:
+    # without waiting for the writer of a pipe
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InputError("it is not a regular file")
         return file.read()
-
-
-def open_nonblocking(path: Path) -> BinaryIO:
-    """Open a file for reading, without waiting for the writer of a pipe."""
-    flags = getattr(os, "O_NONBLOCK", 0)
-    return open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags))
 
 
 def make_directory(path: Path) -> Path:
@@ -149,11 +95,10 @@ def check_name(target: Path) -> None:
         _temporary_path(target).lstat()
     except FileNotFoundError:
         return
-    except ValueError as error:  # a NUL, or an empty name
-        raise InputError(f"cannot write '{target}': {error}; choose another name") from None
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL, or an empty name
+        reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"cannot write {target}: {error.strerror or error}; choose a shorter name"
+            f"cannot write '{target}': {reason}; choose a shorter name of plain characters"
         ) from None
 
 
@@ -263,49 +208,9 @@ def check_array_header(stream: IO[bytes], size: int) -> None:
         raise InputError(f"it is truncated: an array of the shape {shape} is larger than the file")
 
 
-@contextmanager
-def replace_directory(target: Path) -> Iterator[Path]:
-    """Yield a temporary directory that replaces ``target`` when the block succeeds."""
-    with readable_errors(target):
-        target = target.resolve()  # keep a symbolic link and replace its target
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary, before = _temporary_path(target), _temporary_path(target)
-        temporary.mkdir()
-        try:
-            yield temporary
-            if target.exists():
-                os.replace(target, before)
-            try:
-                os.replace(temporary, target)
-            except OSError:
-                if before.exists():
-                    os.replace(before, target)
-                raise
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        shutil.rmtree(before, ignore_errors=True)
-
-
 def _temporary_path(target: Path) -> Path:
-    """Return a unique temporary name in the same directory that identifies this process."""
-    return target.with_name(f".{target.name}-{machine_id()}{os.getpid():08x}{secrets.token_hex(4)}")
-
-
-def temporary_for(name: str) -> str | None:
-    """Return the final name that belongs to a temporary name; None for any other name.
-
-    >>> temporary_for(_temporary_path(Path("figure.png")).name), temporary_for(".figure.png-draft")
-    ('figure.png', None)
-    """
-    match = _TEMPORARY.fullmatch(name)
-    return match[1] if match else None
-
-
-def is_abandoned(name: str) -> bool:
-    """Return whether the process that wrote a temporary file has ended; False if unknown."""
-    match = _TEMPORARY.fullmatch(name)
-    return match is not None and match[2] == machine_id() and not is_alive(int(match[3], 16))
+    """Return a unique temporary path in the same directory."""
+    return target.with_name(f".{target.name}-{secrets.token_hex(12)}")
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:

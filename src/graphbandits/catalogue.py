@@ -20,8 +20,8 @@ from rich.console import Console
 
 from graphbandits._files import check_name, make_directory, write_new
 from graphbandits._types import Floats
-from graphbandits.errors import InputError, check_horizon, check_integer, check_positive, nearest
-from graphbandits.graphs import Feedback, GraphLike, Process, UniformFeedback, make_process
+from graphbandits.errors import InputError, check_horizon, check_positive, nearest
+from graphbandits.graphs import Feedback, GraphLike, Process, UniformFeedback, as_process
 from graphbandits.graphs.numbers import TIME_LIMIT, Bracket, GraphNumbers, graph_numbers
 from graphbandits.graphs.processes import Shape, fixed_feedback
 from graphbandits.policies import Policy, as_policy
@@ -300,8 +300,6 @@ def _write(target: Path, template: str, names: Mapping[str, str]) -> Path:
     text = files(__package__).joinpath("templates", template).read_text("utf-8")
     for key, name in names.items():
         text = text.replace(f"@@{key}@@", name)
-    if os.path.lexists(target):
-        raise InputError(f"{target} already exists: choose another file with --output")
     check_name(target)
     if not write_new(target, text.encode()):
         raise InputError(f"{target} already exists: choose another file with --output")
@@ -474,18 +472,12 @@ def describe_graph(
     (2, 6)
     """
     seconds = TIME_LIMIT if time_limit is None else check_positive(time_limit, "--time-limit")
-    if arms is not None:
-        check_integer(arms, "--arms")
     if horizon is not None:
         check_horizon(horizon)
     if plot is not None:
         check_figure_path(Path(plot), "--plot")
-    process = make_process(graph, arms)
+    process = as_process(graph, arms)
     text = graph if isinstance(graph, str) else type(graph).__name__
-    if arms is not None and process.arms != arms:
-        raise InputError(
-            f"graph '{text}' has {process.arms} arms, but --arms is {arms}: remove --arms"
-        )
     if horizon is None:
         horizon = min(HORIZON, process.rounds or HORIZON)
     elif process.rounds is not None and horizon > process.rounds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
-from typing import SupportsFloat
+from typing import SupportsFloat, SupportsIndex
 
 #: A message shows only a few names if there are more than this.
 MOST_LISTED = 50
@@ -106,12 +106,11 @@ def check_horizon(value: object) -> int:
 
 def check_integer(value: object, what: str, *, least: int = 1) -> int:
     """Return ``value`` as an int of at least ``least``; raise InputError if it is not valid."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InputError(f"{what} must be a whole number of at least {least}, not {value!r}")
-    number = int(value.__index__())
-    if number < least:
-        raise InputError(f"{what} must be a whole number of at least {least}, not {number}")
-    return number
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = value.__index__()
+        if number >= least:
+            return number
+    raise InputError(f"{what} must be a whole number of at least {least}, not {value!r}")
 
 
 def check_bool(value: object, what: str) -> bool:
@@ -123,19 +122,24 @@ def check_bool(value: object, what: str) -> bool:
 
 def check_probability(value: object, what: str) -> float:
     """Return ``value`` as a float in [0, 1]; raise InputError if it is not valid."""
-    number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
-    if not number or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
+    number = _float(value)
+    if not 0.0 <= number <= 1.0:
         raise InputError(f"{what} must be a number in [0, 1], not {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    return number
 
 
 def check_positive(value: object, what: str) -> float:
     """Return ``value`` as a finite float above 0; raise InputError if it is not valid."""
-    number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
-    try:
-        found = float(value) if number else math.nan  # type: ignore[arg-type]
-    except OverflowError:
-        found = math.inf
-    if not 0.0 < found < math.inf:
+    number = _float(value)
+    if not 0.0 < number < math.inf:
         raise InputError(f"{what} must be a finite number above 0, not {value!r}")
-    return found
+    return number
+
+
+def _float(value: object) -> float:
+    """Return a number as a float; NaN for anything else."""
+    try:
+        number = isinstance(value, SupportsFloat) and not isinstance(value, bool)
+        return float(value) if number else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        return math.inf

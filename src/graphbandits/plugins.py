@@ -254,7 +254,8 @@ def source_hash(cls: type) -> str | None:
 
 def file_of(plugin: object) -> Path | None:
     """Return the plug-in file of an object or class; None if it is not from a plug-in file."""
-    loaded = plugin_of(plugin if isinstance(plugin, type) else type(plugin))
+    cls = plugin if isinstance(plugin, type) else type(plugin)
+    loaded = _LOADED.get(cls.__module__)
     return None if loaded is None else loaded.path
 
 
@@ -268,11 +269,6 @@ def data_files(plugin: object) -> dict[str, str]:
         for name, value in parameters.items()
         if isinstance(value, str | Path) and (path := Path(value)).is_file()
     }
-
-
-def plugin_of(cls: type) -> Plugin | None:
-    """Return the loaded plug-in file of a class; None for any other class."""
-    return _LOADED.get(cls.__module__)
 
 
 def locate_error(error: BaseException, file: Path | None, shown: Path | None = None) -> str:

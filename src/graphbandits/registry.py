@@ -16,6 +16,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING
 from functools import cache
 from importlib.metadata import entry_points
 from threading import RLock
@@ -187,18 +188,15 @@ def text_of(plugin: object) -> str:
     >>> text_of(build("posterior", "beta-bernoulli(a=2, b=[1, 3])", arms=2))
     'beta-bernoulli(a=2.0, b=[1.0, 3.0])'
     """
-    known = text_parameters(plugin) if dataclasses.is_dataclass(plugin) else {}
-    defaults: dict[str, Any] = {}
-    always: set[str] = set()
-    if known:
+    changed = []
+    if dataclasses.is_dataclass(plugin):
         cls: Any = type(plugin)
         always = {field.name for field in dataclasses.fields(cls) if "always" in field.metadata}
-        defaults = dict(_arguments_of(cls) if hasattr(cls, "of") else _fields(cls))
-    changed = []
-    for name, value in known.items():
-        short = _short_value(value)
-        if name in always or (name in defaults and not _same(short, defaults[name])):
-            changed.append(f"{name}={_value_text(short)}")
+        defaults = _defaults(cls)
+        for name, value in text_parameters(plugin).items():
+            short = _short_value(value)
+            if name in always or (name in defaults and not _same(short, defaults[name])):
+                changed.append(f"{name}={_value_text(short)}")
     return name_of(plugin) + (f"({', '.join(changed)})" if changed else "")
 
 
@@ -216,19 +214,25 @@ def parameters_of(cls: type) -> dict[str, Any]:
     >>> parameters_of(registered("posterior")["beta-bernoulli"])
     {'a': 1.0, 'b': 1.0, 'accuracy': 'simulation', 'discount': 1.0, 'half_life': None}
     """
-    missing = dataclasses.MISSING
-    pairs = _arguments_of(cls) if hasattr(cls, "of") else _fields(cls)
-    return {name: None if default is missing else default for name, default in pairs}
+    return {name: None if one is MISSING else one for name, one in _defaults(cls).items()}
 
 
-def _arguments_of(cls: Any) -> list[tuple[str, Any]]:
-    """Return the arguments of the class method ``of`` except ``arms``, with their defaults."""
-    empty = inspect.Parameter.empty
-    return [
-        (one.name, dataclasses.MISSING if one.default is empty else one.default)
-        for one in inspect.signature(cls.of).parameters.values()
-        if one.name != "arms"
-    ]
+def _defaults(cls: Any, of: bool = True) -> dict[str, Any]:
+    """Return the parameters with their defaults; MISSING if there is no default.
+
+    They are the fields of the class, or the arguments of its class method ``of`` except ``arms``.
+    """
+    if of and hasattr(cls, "of"):
+        return {
+            one.name: MISSING if one.default is inspect.Parameter.empty else one.default
+            for one in inspect.signature(cls.of).parameters.values()
+            if one.name != "arms"
+        }
+    return {
+        one.name: one.default if one.default_factory is MISSING else one.default_factory()
+        for one in dataclasses.fields(cls)
+        if one.init
+    }
 
 
 def parameters_given(plugin: object) -> dict[str, Any]:
@@ -252,41 +256,21 @@ def text_parameters(plugin: object) -> dict[str, Any]:
     return found
 
 
-def _fields(cls: type) -> list[tuple[str, Any]]:
-    """Return the parameters with their defaults; MISSING if there is no default."""
-    missing = dataclasses.MISSING
-    return [
-        (
-            field.name,
-            field.default if field.default_factory is missing else field.default_factory(),
-        )
-        for field in dataclasses.fields(cls)
-        if field.init
-    ]
-
-
 def examples_of(cls: type) -> list[Any]:
     """Return the instances used by the contract tests: ``examples()``, else the defaults."""
-    examples: Callable[[], Sequence[Any]] | None = getattr(cls, "examples", None)
-    if examples is not None:
-        try:
-            instances = list(examples())
-        except TypeError as error:
-            raise InputError(
-                f"{name_of(cls)}: examples must be a @classmethod that returns a list ({error})"
-            ) from error
-        if not instances or any(type(example) is not cls for example in instances):
-            raise InputError(
-                f"{name_of(cls)}: examples() must return one or more instances of {cls.__name__}"
-            )
-        return instances
-    required = [name for name, default in _fields(cls) if default is dataclasses.MISSING]
-    if required:
+    examples: Callable[[], Sequence[Any]] = getattr(cls, "examples", lambda: [cls()])
+    try:
+        instances = list(examples())
+    except TypeError as error:
         raise InputError(
-            f"{name_of(cls)} has no default for {', '.join(required)}: add a @classmethod "
-            "examples(cls) that returns a list of instances"
+            f"{name_of(cls)}: add a @classmethod examples(cls) that returns a list of instances "
+            f"({error})"
+        ) from error
+    if not instances or any(type(example) is not cls for example in instances):
+        raise InputError(
+            f"{name_of(cls)}: examples() must return one or more instances of {cls.__name__}"
         )
-    return [cls()]
+    return instances
 
 
 def class_of(kind: str, name: str) -> Any:
@@ -318,8 +302,7 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
     name, arguments = parse(text, what=kind)
     cls = class_of(kind, name)
     by_arms = arms is not None and hasattr(cls, "of")
-    pairs = _arguments_of(cls) if by_arms else _fields(cls)
-    allowed = {field: None for field, _ in pairs}
+    allowed = _defaults(cls, of=by_arms)
     if KEYLESS in arguments:
         keyless = list(allowed)
         if len(allowed) > 1 and not by_arms:
@@ -337,24 +320,20 @@ def build(kind: str, text: str, arms: int | None = None, **more: Any) -> Any:
             raise InputError(f"{kind} '{name}' has no parameter '{key}': {hint}")
     if arms is not None and not by_arms and "arms" in allowed:
         arguments = {"arms": arms} | arguments
+    required = [key for key, default in allowed.items() if default is MISSING]
+    missing = [key for key in required if key not in arguments]
+    if missing:
+        raise InputError(
+            f"{kind} '{name}' needs {', '.join(missing)}: write {name}({missing[0]}=...)"
+        )
     try:
         return cls.of(arms, **arguments) if by_arms else cls(**arguments)
     except GraphBanditsError:
         raise
-    except TypeError as error:
-        missing = [
-            field
-            for field, default in pairs
-            if default is dataclasses.MISSING and field not in arguments
-        ]
-        if not missing:
-            raise InputError(f"cannot create {kind} '{text}': TypeError: {error}") from error
-        raise InputError(
-            f"{kind} '{name}' needs {', '.join(missing)}: write {name}({missing[0]}=...)"
-        ) from None
     except Exception as error:  # the plug-in rejects its parameters
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"cannot create {kind} '{text}': {reason}") from error
+        raise InputError(
+            f"cannot create {kind} '{text}': {type(error).__name__}: {error}"
+        ) from error
 
 
 def parse(text: str, *, what: str = "text") -> tuple[str, dict[str, Any]]:
@@ -466,9 +445,8 @@ def _value_text(value: object, inside: bool = False) -> str:
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, str):
         bare = not inside and re.fullmatch(r"[\w.:/-]+", value) and _literal(value) == value
-        return (
-            value if bare else repr(value)
-        )  # without quotes it might be read back as another value
+        # without quotes it might be read back as another value
+        return value if bare else repr(value)
     return str(value)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.decision_cases import random_matrix
 from scipy.optimize import linprog
 
@@ -88,8 +89,8 @@ def assert_optimal(z: Floats, matrix: Floats) -> None:
     assert z.sum() == pytest.approx(-packing.fun, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["directed", "undirected"])
-@pytest.mark.parametrize("arms", range(1, 9))
+@each("kind", ["directed", "undirected"])
+@each("arms", range(1, 9))
 def test_dominating_set_is_feasible_and_of_least_weight(arms: int, kind: str) -> None:
     rng = np.random.default_rng(arms)
     for _ in range(15):
@@ -97,18 +98,6 @@ def test_dominating_set_is_feasible_and_of_least_weight(arms: int, kind: str) ->
         found = fractional_dominating_set(DenseFeedback(matrix))
         assert found.shape == (1, arms)
         assert_optimal(found[0], matrix)
-
-
-@pytest.mark.parametrize("arms", range(1, 9))
-def test_dominating_sets_of_empty_and_complete_graph(arms: int) -> None:
-    for empty in (
-        DenseFeedback(np.eye(arms)),
-        UniformFeedback(0.0, arms),
-        as_process("empty", arms).feedback,
-    ):
-        assert fractional_dominating_set(empty)[0] == pytest.approx(np.ones(arms), abs=1e-12)
-    for complete in (DenseFeedback(np.ones((arms, arms))), UniformFeedback(1.0, arms)):
-        assert_optimal(fractional_dominating_set(complete)[0], np.ones((arms, arms)))
 
 
 def test_known_dominating_sets() -> None:
@@ -138,8 +127,8 @@ def test_many_arms_have_a_dominating_set() -> None:
     assert_optimal(z, ring.reach(np.arange(150)))
 
 
-@pytest.mark.parametrize("arms", [1, 2, 7, 40])
-@pytest.mark.parametrize("seed", range(4))
+@each("arms", [1, 2, 7, 40])
+@each("seed", range(4))
 def test_every_arm_is_observed_from_the_greedy_set(arms: int, seed: int) -> None:
     """Each arm is observed with a probability of at least 1/2; no arm of the set is redundant."""
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_files import (
     GEPHI,
     Named,
@@ -24,40 +25,17 @@ from helpers.graph_files import (
     cell_names,
     edges_of,
     error_message,
-    graph_or_error,
-    line_ends,
     matrix_of,
     named_graphs,
-    number_cells,
-    word_names,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import (
-    SparseFeedback,
-    as_process,
-    from_csv,
-    from_edge_list,
-    from_frame,
-    load_graph,
-)
-from graphbandits.graphs.readers import GraphFile, names_edges
+from graphbandits.graphs import as_process, from_csv, from_frame, load_graph
+from graphbandits.graphs.readers import names_edges
 
 Write = Callable[[str, str | bytes], Path]
-
-
-@pytest.mark.parametrize("rows", [0, 2000])
-def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
-    pad = "".join(f"node {i},{'y' * 600}\n" for i in range(rows))
-    head = f"source,target\n{pad}"
-    for cell in ('"' + "x" * 200_000 + '"', "x" * 200_000, '"' + "x" * 200_000):
-        message = error_message(write("edges.csv", f"{head}{cell},b\na,b\n"))
-        assert message.endswith(
-            f"line {rows + 2}: not valid CSV: a quote is not closed, or a cell has more than "
-            "131072 characters"
-        )
 
 
 @pytest.mark.parametrize(
@@ -67,14 +45,8 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
         ("source,target\na,b\n\nc,d,e\n", 4),
         ("source,target,p\na,b,often\n", 2),
         ("source,target,p\na,b,\n", 2),
-        ("source,target,p\na,b,nan\n", 2),
-        ("source,target,p\na,b,inf\n", 2),
-        ("source,target,p\na,b,-0.1\n", 2),
         ("source;target;p\na;b;0,5\n", 2),
-        (
-            "source,target,weight\na,b,1\nb,c,3\n",
-            3,
-        ),
+        ("source,target,weight\na,b,1\nb,c,3\n", 3),
         ("source,target,p\na,b,0.5\nc,d,1\na,b,0.25\n", 4),
         ("source,target,p\na,b,0.5\na,b,0\n", 3),
         ("source,target,p\na,b,0.5\na,a,0.5\n", 3),
@@ -84,16 +56,11 @@ def test_very_long_cell_is_rejected(write: Write, rows: int) -> None:
         ('source,target\n"a\nb",c\n"a\nb",d,e\n', 4),
         ("source,target,source\na,b,c\n", 1),
         (b"\xef\xbb\xbfsource,target\r\na,b\r\nc\r\n", 3),
-        pytest.param('source,target\na,"' + "x" * 200_000, 2, id="long cell"),
+        ('source,target\na,"' + "x" * 200_000, 2),
         ("source,target,p\na,b,50%\n", 2),
-        ("source,target,p\na,b,NA\n", 2),
-        ("source,target,p\na,b,0_1\n", 2),
         ("source,target,p\na,b,\u0661\n", 2),
         ("Source,source,target\na,b,c\n", 1),
-        (
-            "source,target,Type\na,b,Undirected\nb,c,Mutual\n",
-            3,
-        ),
+        ("source,target,Type\na,b,Undirected\nb,c,Mutual\n", 3),
         ("sep=;\r\n# note\r\n\r\nsource;target\r\na\r\n", 5),
     ],
 )
@@ -103,13 +70,10 @@ def test_wrong_row_is_reported_with_line(write: Write, content: str | bytes, lin
     assert f"edges.csv, line {line}: " in message
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "options"),
     [
-        (
-            "source,target\na,b\n",
-            {"source": "player"},
-        ),
+        ("source,target\na,b\n", {"source": "player"}),
         ("source,target\na,b\n", {"target": "targte"}),
         ("source,target\na,b\n", {"probability": "p"}),
         ("source,target\na,b\n", {"source": "target"}),
@@ -120,10 +84,7 @@ def test_wrong_row_is_reported_with_line(write: Write, content: str | bytes, lin
         ("a,b\n1,0\n0,1\n", {"probability": None}),
         ("source,target\na,b\n", {"label": "label"}),
         ("source,target\na,b\n", {"directed": "no"}),
-        (
-            "source,target,p\na,b,.5\nb,a,.25\n",
-            {"directed": False},
-        ),
+        ("source,target,p\na,b,.5\nb,a,.25\n", {"directed": False}),
     ],
 )
 def test_wrong_option_is_rejected(write: Write, content: str, options: dict[str, Any]) -> None:
@@ -132,12 +93,12 @@ def test_wrong_option_is_rejected(write: Write, content: str, options: dict[str,
         load_graph(path, **options)
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", b"\xef\xbb\xbf", "source,target\n", ",,\n"])
+@each("content", ["", "\n\n", b"\xef\xbb\xbf", "source,target\n", ",,\n"])
 def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
     check_refusal(error_message(write("edges.csv", content)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "line"),
     [
         ("1,0\n0,1,0\n", 2),
@@ -149,9 +110,6 @@ def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
         ("a b\nb c\n", 2),
         ("1,0.5\n0,often\n", 2),
         ("1,\n0,1\n", 1),
-        ("a,b\n1,0.5\n0,nan\n", 3),
-        ("1,inf\n0,1\n", 1),
-        ("1,-0.5\n0,1\n", 1),
         ("1,0\n\n3,1\n", 3),
         ("1,0\n0,0\n", 2),
         ("a,b\n0.5,0\n0,1\n", 2),
@@ -160,9 +118,7 @@ def test_empty_table_is_rejected(write: Write, content: str | bytes) -> None:
         (",a,\na,1,0\n,0,1\n", 1),
         ('"a,b\n1,0\n', 1),
         ("0,1\n1,2\n2,3\n", 2),
-        ("1,1\n2,3\n3,4\n", 1),
         ("a;b\n1;0,5\n0;1\n", 2),
-        ("a,b\n1,0_1\n0,1\n", 2),
     ],
 )
 def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int | None) -> None:
@@ -171,67 +127,35 @@ def test_wrong_adjacency_table_is_rejected(write: Write, content: str, line: int
     assert (f"graph.csv, line {line}: " in message) == (line is not None)
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize(
+@each(
     ("columns", "row"),
     [
-        (
-            {"source": ["a", "a"], "target": ["b", "b"], "p": [0.5, 0.25]},
-            1,
-        ),
+        ({"source": ["a", "a"], "target": ["b", "b"], "p": [0.5, 0.25]}, 1),
         ({"source": ["a", "c"], "target": ["b", "c"], "p": [0.5, 0.25]}, 1),
-        (
-            {"source": ["a", "c"], "target": ["b", "a"], "weight": [1, 3]},
-            1,
-        ),
+        ({"source": ["a", "c"], "target": ["b", "a"], "weight": [1, 3]}, 1),
         ({"source": ["a", "c"], "target": ["b", "a"], "p": [1, None]}, 1),
         ({"source": ["a"], "target": ["b"], "p": ["0.5"]}, 0),
         ({"source": ["a", None], "target": ["b", "c"]}, 1),
-        (
-            {"source": ["a"], "goal": ["b"]},
-            None,
-        ),
+        ({"source": ["a"], "goal": ["b"]}, None),
         ({"source": [], "target": []}, None),
         ({"a": [1.0, 0.0], "b": [0.0, 1.0]}, None),
-    ],
-)
-def test_wrong_data_frame_is_rejected(
-    make: Callable[[Any], Any], columns: dict[str, list], row: int | None
-) -> None:
-    with refuses(InputError) as caught:
-        as_process(make(columns))
-    assert (f"row {row} " in str(caught.value)) == (row is not None)
-
-
-@pytest.mark.parametrize("frame", [None, [], {"source": ["a"]}, np.eye(2), pd.Series([1.0])])
-def test_invalid_data_frame_is_rejected(frame: object) -> None:
-    with refuses(InputError):
-        from_frame(frame)
-
-
-@pytest.mark.parametrize(
-    ("columns", "row"),
-    [
-        ({"u": ["a", np.arange(2)], "v": ["b", "c"]}, 1),
         ({"u": ["a", "b"], "v": ["b", [1]]}, 1),
         ({"u": [1, 2], "v": [2.0**53, None]}, 0),
         ({"u": ["a", " "], "v": ["b", "c"]}, 1),
-        ({"u": ["a"], "v": ["b"], "p": [None]}, 0),
         ({"u": ["a"], "v": ["b"], "p": [np.arange(2)]}, 0),
         ({"u": ["a"], "v": ["b"], "p": ["0,5"]}, 0),
-        ({"u": ["a"], "v": ["b"], "p": ["0.5"]}, 0),
         ({"u": ["a"], "U": ["a"], "v": ["b"]}, None),
     ],
 )
-def test_invalid_cells_of_data_frame_are_rejected(
-    columns: dict[str, list], row: int | None
-) -> None:
+def test_wrong_data_frame_is_rejected(columns: dict[str, list], row: int | None) -> None:
     with refuses(InputError) as caught:
         as_process(pd.DataFrame(columns))
     assert (f"row {row} " in str(caught.value)) == (row is not None)
+    with refuses(InputError):
+        from_frame(columns)
 
 
-@pytest.mark.parametrize("cell", [3.0, "x", None, -1])
+@each("cell", [3.0, "x", None, -1])
 def test_wrong_adjacency_frame_is_rejected(cell: object) -> None:
     frame = pd.DataFrame([[1, cell], [0, 1]], ["a", "b"], ["a", "b"])
     with refuses(InputError):
@@ -315,7 +239,7 @@ def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
         assert_same_graph(as_process(frame), names, matrix)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "options", "names", "matrix"),
     [
         ("source,target\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
@@ -323,10 +247,8 @@ def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
         ("src,dst,p\na,b,0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("u;v;weight\na;b;0.5\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("FromNodeId\tToNodeId\na\tb\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("target,source\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         (",source,target,weight\n0,a,b,0.5\n1,b,a,1\n", {}, "a b", [[1, 0.5], [1, 1]]),
         ("weight,probability,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
-        ("weight,p,to,from\n9,0.5,b,a\n", {}, "a b", [[1, 0.5], [0, 1]]),
         ("u,source,target\nx,a,b\n", {}, "a b", [[1, 1], [0, 1]]),
         ("source,target,weight\na,b,9\n", {"probability": None}, "a b", [[1, 1], [0, 1]]),
         ("source,target,chance\na,b,0.5\n", {"probability": "chance"}, "a b", [[1, 0.5], [0, 1]]),
@@ -342,15 +264,11 @@ def test_data_frame_round_trip(graph: Named, data: st.DataObject) -> None:
         ("source,target\ra,b\r", {}, "a b", [[1, 1], [0, 1]]),
         ("source,target\ntarget,5\n", {}, "target 5", [[1, 1], [0, 1]]),
         (",from,to\nfrom,1,0.5\nto,0,1\n", {}, "from to", [[1, 0.5], [0, 1]]),
-        ("id_1,id_2\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("node_2,node_1\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         ("source_id,target_id\na,b\n", {}, "a b", [[1, 1], [0, 1]]),
-        ("to_id,from_id\na,b\n", {}, "b a", [[1, 1], [0, 1]]),
         ("source,target\na,NA\n", {}, "a NA", [[1, 1], [0, 1]]),
         ("Source,Target\na,b\n", {"source": "TARGET", "target": "source"}, "b a", [[1, 1], [0, 1]]),
         ("x,X,y\na,c,b\n", {"source": "x", "target": "Y"}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,Type\na,b,Undirected\n", {}, "a b", [[1, 1], [1, 1]]),
-        ("Source,Target,Type\na,b,directed\n", {}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,type\na,b,UNDIRECTED\nc,a,Directed\nd,,\n", {}, "a b c d", GEPHI),
         ("Source,Target,Type\na,b,Undirected\n", {"directed": True}, "a b", [[1, 1], [0, 1]]),
         ("Source,Target,Type\na,b,Directed\n", {"directed": False}, "a b", [[1, 1], [1, 1]]),
@@ -379,7 +297,7 @@ def test_edge_table_is_read(
         assert_same_graph(process, names.split(), np.array(matrix))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "names"),
     [
         ("1,0.5\n0,1\n", None),
@@ -410,109 +328,12 @@ def test_adjacency_table_of_one_arm_is_read(write: Write) -> None:
     assert load_graph(write("graph.csv", "0\n")).arms == 1
 
 
-def test_large_adjacency_table_is_stored_sparse(write: Write) -> None:
-    rng = np.random.default_rng(1)
-    matrix = rng.random((130, 130)) * (rng.random((130, 130)) < 0.1)
-    np.fill_diagonal(matrix, 1.0)
-    names = [f"arm {i}" for i in range(130)]
-    out = io.StringIO()
-    pd.DataFrame(matrix, names, names).to_csv(out)
-    process = load_graph(write("graph.csv", out.getvalue()))
-    assert isinstance(process.feedback, SparseFeedback)
-    assert_same_graph(process, names, matrix)
-
-
-odd_cells = st.sampled_from(
-    [
-        "a",
-        "b",
-        "c",
-        "",
-        " a",
-        "b ",
-        '"a"',
-        '"a,b"',
-        '"',
-        '""',
-        'a"b',
-        '"a""b"',
-        "é",
-        "#",
-        "a\tb",
-        "nan",
-    ]
-)
-
-
-@settings(max_examples=400, deadline=None, derandomize=True)
-@given(
-    st.lists(st.tuples(odd_cells, odd_cells, number_cells, line_ends), max_size=4), st.booleans()
-)
-def test_malformed_table_is_graph_or_error_with_line(
-    folder: Path, rows: list[tuple[str, str, str, str]], directed: bool
-) -> None:
-    text = "source,target,p\n" + "".join(f"{a},{b},{p}{end}" for a, b, p, end in rows)
-    file = GraphFile(folder / "a.csv", text.encode())
-    graph_or_error(lambda: from_csv(file, directed=directed))
-
-
-@forty_examples
-@given(named_graphs(word_names.filter(lambda word: '"' not in word)), st.booleans())
-def test_plain_edges_round_trip(folder: Path, graph: Named, quoted: bool) -> None:
-    names, matrix = graph
-    edges = edges_of(names, matrix)
-    if not edges:
-        return
-    known = list(dict.fromkeys(name for a, b, _ in edges for name in (a, b)))
-    place = [names.index(name) for name in known]
-    want = matrix[np.ix_(place, place)]
-    text = "".join(f"{a}\t{b}\t{p!r}\n" for a, b, p in edges)
-    file = GraphFile(folder / "a.txt", f"# FromNodeId\tToNodeId\n{text}".encode())
-    if len(edges) != 3:  # three lines of numbers are taken for a matrix
-        assert_same_graph(from_edge_list(file), known, want)
-    mark = '"' if quoted else ""
-    text = "".join(f"{mark}{a}{mark},x,{mark}{b}{mark},{p!r}\n" for a, b, p in edges)
-    file = GraphFile(folder / "a.csv", b"source,note,target,p\n" + text.encode())
-    assert_same_graph(from_csv(file), known, want)
-
-
-@pytest.mark.parametrize("types", [["Directed", "undirected"], ["friend", ""], ["Directed", "x"]])
-def test_edges_with_gephi_types_are_read(folder: Path, types: list[str]) -> None:
-    rows = "".join(f"{a},{b},{kind}\n" for a, b, kind in zip("abc", "bcd", types * 2, strict=False))
-    file = GraphFile(folder / "a.csv", f"sep=,\n# é\nu,v,Type\n{rows}e,,\n".encode())
-    if "x" in types:
-        with refuses(InputError):
-            from_csv(file)
-        return
-    found = from_csv(file)
-    assert found.names == tuple("abcde")
-    assert matrix_of(found).tolist()[2][1] == (types[1] == "undirected")
-
-
-def test_large_list_with_header_is_rejected(folder: Path) -> None:
-    large = "source target\n" + "".join(f"node{i} node{i + 1}\n" for i in range(80_000))
-    with refuses(InputError):
-        from_edge_list(GraphFile(folder / "a.txt", large.encode()))
-
-
 def test_data_frame_columns_can_be_named() -> None:
     frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "c": [0.5, 1.0], "weight": [3, 4]})
     process = from_frame(frame, "a", "b", "c")
     assert_same_graph(process, ["x", "y", "z"], np.array([[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]))
     both = from_frame(frame, source="b", target="a", probability=None, directed=False)
     assert_same_graph(both, ["y", "x", "z"], np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1]]))
-
-
-def test_data_frame_matches_networkx() -> None:
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(rng.integers(0, 150, (400, 2)), columns=["source", "target"])
-    frame = frame[frame["source"] != frame["target"]].drop_duplicates()
-    frame["weight"] = rng.random(len(frame))
-    there = nx.from_pandas_edgelist(frame, edge_attr="weight", create_using=nx.DiGraph)
-    process = as_process(frame)
-    assert_same_graph(
-        process, [str(node) for node in there], nx.to_numpy_array(there) + np.eye(len(there))
-    )
 
 
 def test_integer_columns_with_missing_values_stay_integers() -> None:
@@ -544,18 +365,6 @@ def test_large_integers_with_missing_values_stay_distinct() -> None:
         assert_same_graph(as_process(frame), names, want)
 
 
-def test_timestamps_have_equal_names_in_all_frames() -> None:
-    days = ["2020-01-01", "2020-01-02T03:04:05"]
-    for frame in (
-        pd.DataFrame({"u": np.array(days, f"datetime64[{unit}]"), "v": ["a", "b"]})
-        for unit in ("s", "us", "ns")
-    ):
-        assert from_frame(frame).names == ("2020-01-01 00:00:00", "a", "2020-01-02 03:04:05", "b")
-        there = pl.from_pandas(frame)
-        for other in (there, there.to_arrow()):
-            assert from_frame(other).names == from_frame(frame).names
-
-
 def test_data_frame_with_gephi_types_is_read() -> None:
     frame = pd.DataFrame({"Source": ["a", "c", "d"], "Target": ["b", "a", None]})
     frame["Type"] = ["Undirected", "directed", None]
@@ -563,7 +372,7 @@ def test_data_frame_with_gephi_types_is_read() -> None:
     assert matrix_of(from_frame(pl.from_pandas(frame), directed=True))[1, 0] == 0.0
 
 
-@pytest.mark.parametrize("diagonal", [0.0, 1.0])
+@each("diagonal", [0.0, 1.0])
 def test_adjacency_frame_is_read(diagonal: float) -> None:
     graph = nx.DiGraph([("from", "to", {"weight": 0.5}), ("to", "x y", {"weight": 1})])
     frame = nx.to_pandas_adjacency(graph)

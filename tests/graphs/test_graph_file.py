@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_files import GRAPHML_BODY, array_bytes, error_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ Write = Callable[[str, str | bytes], Path]
 NAMES = ["edges.txt", "edges.csv", "graph.graphml", "graph.npy"]
 
 
-@pytest.mark.parametrize("name", ["/dev/null", "/dev/zero", "pipe.csv", "pipe.npz"])
+@each("name", ["/dev/null", "/dev/zero", "pipe.csv", "pipe.npz"])
 def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
     """A pipe, and a device that never ends, would hang."""
     path = Path(name) if name.startswith("/") else tmp_path / name
@@ -42,12 +43,12 @@ def test_only_regular_files_are_read(name: str, tmp_path: Path) -> None:
     assert "it is not a regular file" in error_message(path)
     with refuses(InputError):
         read_bytes(path, "plug-in")
-    link = tmp_path / "link.txt"
+    link = tmp_path / f"{path.name}.txt"
     link.symlink_to(path)
     assert "it is not a regular file" in error_message(link)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_too_large_unpacked_file_is_rejected(
     write: Write, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,14 +85,14 @@ def test_graph_larger_than_memory_is_rejected(
     assert "it does not fit into memory" in error_message(write("edges.txt", GOOD["edges.txt"]))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_unreadable_file_is_rejected(tmp_path: Path, name: str) -> None:
     assert "No such file" in error_message(tmp_path / name)
     (tmp_path / name).mkdir()
     assert "Is a directory" in error_message(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_damaged_gz_file_is_rejected(write: Write, name: str) -> None:
     whole = gzip.compress(b"source,target\n" + b"a,b\n" * 1000)
     for content in (whole[:-9], whole[:12], whole[:3], whole[:-8] + bytes(8), whole + b"x"):
@@ -100,8 +101,8 @@ def test_damaged_gz_file_is_rejected(write: Write, name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["edges.txt", "edges.csv"])
-@pytest.mark.parametrize(
+@each("name", ["edges.txt", "edges.csv"])
+@each(
     ("content", "reason"),
     [
         ("source,target\nZürich,Köln\n".encode("latin-1"), "line 2 has the byte 0xfc"),
@@ -116,7 +117,7 @@ def test_binary_file_is_rejected(write: Write, name: str, content: bytes, reason
     assert reason in message
 
 
-@pytest.mark.parametrize("load", [from_csv, from_edge_list, from_graphml, from_npy, load_graph])
+@each("load", [from_csv, from_edge_list, from_graphml, from_npy, load_graph])
 def test_invalid_path_is_rejected(load: Callable[[Any], Fixed]) -> None:
     for path in [None, 3, [], b"edges.txt", object()]:
         with refuses(InputError):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
-import pytest
+from helpers.cases import each
 from helpers.process_matrices import assert_frequency, feedback_matrix, trial_matrices
 
 from graphbandits._types import Floats
@@ -56,7 +56,7 @@ def adjacency(graph: nx.Graph) -> Floats:
     return matrix
 
 
-@pytest.mark.parametrize("text", NAMED)
+@each("text", NAMED)
 def test_named_graphs_match_networkx(text: str) -> None:
     for arms in [1, 2, 3, 4, 5, 7, 30, 100, 101, 151]:
         process = as_process(text, arms=arms)
@@ -68,7 +68,7 @@ def test_named_graphs_match_networkx(text: str) -> None:
         assert (feedback_matrix(feedback) == adjacency(NAMED[text](arms))).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "arms"), [(1, 1), (2, 2), (3, 6), (2, 6), (6, 6), (10, 100), (4, 104), (104, 104)]
 )
 def test_grids_match_networkx(columns: int, arms: int) -> None:
@@ -77,7 +77,7 @@ def test_grids_match_networkx(columns: int, arms: int) -> None:
     assert (feedback_matrix(feedback) == adjacency(grid(arms, columns))).all()
 
 
-@pytest.mark.parametrize("arms", [None, 5])
+@each("arms", [None, 5])
 def test_paper_graph_has_its_edges(arms: int | None) -> None:
     edges = [(1, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 5)]
     feedback = as_process("paper", arms=arms).round(1, Keys(0))
@@ -87,20 +87,6 @@ def test_paper_graph_has_its_edges(arms: int | None) -> None:
 def test_clique_larger_than_graph_is_complete() -> None:
     feedback = as_process("cliques(size=1000000000000000)", arms=5).round(1, Keys(0))
     assert (feedback_matrix(feedback) == 1.0).all()
-
-
-@pytest.mark.parametrize("text", ["star", "random(r=0.5)", "revealed-er", "cliques(size=2)"])
-def test_named_graph_has_five_arms_by_default(text: str) -> None:
-    assert as_process(text).arms == 5
-
-
-@pytest.mark.parametrize("arms", [1, 2, 7, 150])
-def test_random_feedback_by_name(arms: int) -> None:
-    feedback = as_process("random(r=0.25)", arms=arms).round(1, Keys(0))
-    assert not isinstance(feedback, DenseFeedback)
-    want = np.full((arms, arms), 0.25)
-    np.fill_diagonal(want, 1.0)
-    assert (feedback_matrix(feedback) == want).all()
 
 
 def test_random_feedback_by_name_uses_parameters() -> None:
@@ -134,7 +120,7 @@ def test_revealed_graphs_by_name_use_parameters() -> None:
 MANY = 10**5
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "degrees"),
     [
         ("empty", np.ones(MANY)),

@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_files import (
     GRAPHML_BODY,
     GRAPHML_HEAD,
@@ -28,9 +29,7 @@ from hypothesis import strategies as st
 from graphbandits.errors import InputError
 from graphbandits.graphs import (
     DenseFeedback,
-    Fixed,
     RandomFeedback,
-    SparseFeedback,
     UniformFeedback,
     as_process,
     from_graphml,
@@ -49,64 +48,34 @@ def edge(ends: str, p: str = "", more: str = "") -> str:
     return f"<edge source='{ends[0]}' target='{ends[1]}' {more}>{data}</edge>"
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "line"),
     [
-        (
-            "<graphml>\n<graph edgedefault='directed'>\n<node id='a'>\n</graph></graphml>",
-            4,
-        ),
+        ("<graphml>\n<graph edgedefault='directed'>\n<node id='a'>\n</graph></graphml>", 4),
         (GRAPHML_BODY.format("<edge"), 8),
         (GRAPHML_HEAD, 4),
         ("<html>\n</html>", 1),
         ("<graphml/>", None),
         ("<graphml><graph edgedefault='directed'/></graphml>", None),
-        (
-            GRAPHML_HEAD + "<graph>\n</graph></graphml>",
-            4,
-        ),
-        (
-            GRAPHML_HEAD + "<graph edgedefault='no'>\n</graph></graphml>",
-            4,
-        ),
-        (GRAPHML_BODY.format("</graph><graph edgedefault='directed'>"), 7),
+        (GRAPHML_HEAD + "<graph>\n</graph></graphml>", 4),
+        (GRAPHML_HEAD + "<graph edgedefault='no'>\n</graph></graphml>", 4),
+        (GRAPHML_BODY.format("</graph><graph edgedefault='directed'>"), None),
         (GRAPHML_BODY.format("<node/>"), 7),
         (GRAPHML_BODY.format("<node id='a'/>"), 7),
         (GRAPHML_BODY.format("<node id=' '/>"), 7),
-        (
-            GRAPHML_BODY.format("<node id='c'/><node id='c'/>"),
-            7,
-        ),
+        (GRAPHML_BODY.format("<node id='c'/><node id='c'/>"), 7),
         (GRAPHML_BODY.format("<edge source='a'/>"), 7),
         (GRAPHML_BODY.format(edge("ac")), 7),
-        (
-            GRAPHML_BODY.format(edge("ab", "", "directed='no'")),
-            7,
-        ),
+        (GRAPHML_BODY.format(edge("ab", "", "directed='no'")), 7),
         (GRAPHML_BODY.format("<hyperedge/>"), 7),
-        (
-            GRAPHML_BODY.format("<edge source='a' target='b'>\n<data key='q'>1</data></edge>"),
-            8,
-        ),
-        (
-            GRAPHML_BODY.format("<edge source='a' target='b'><data>1</data></edge>"),
-            7,
-        ),
+        (GRAPHML_BODY.format("<edge source='a' target='b'>\n<data key='q'>1</data></edge>"), 8),
+        (GRAPHML_BODY.format("<edge source='a' target='b'><data>1</data></edge>"), 7),
         (GRAPHML_BODY.format(edge("ab", "often")), 7),
         (GRAPHML_BODY.format("\n" + edge("ab", "3")), 8),
-        (
-            GRAPHML_BODY.format("<edge source='a' target='b'><data key='p'/></edge>"),
-            7,
-        ),
+        (GRAPHML_BODY.format("<edge source='a' target='b'><data key='p'/></edge>"), 7),
         (GRAPHML_BODY.format(edge("aa", "0")), 7),
-        (
-            GRAPHML_BODY.format(edge("ab") + "\n" + edge("ab", "0.5")),
-            8,
-        ),
-        (
-            GRAPHML_BODY.format(edge("ba") + "\n" + edge("ab", "0.5", "directed='false'")),
-            8,
-        ),
+        (GRAPHML_BODY.format(edge("ab") + "\n" + edge("ab", "0.5")), 8),
+        (GRAPHML_BODY.format(edge("ba") + "\n" + edge("ab", "0.5", "directed='false'")), 8),
         (GRAPHML_BODY.format("<node id='Zürich'/>").encode("latin-1"), 7),
         (GRAPHML_BODY.format("").encode() + b"\0", 10),
         ('<?xml version="1.0" encoding="klingon"?><graphml/>', None),
@@ -145,13 +114,6 @@ def test_xml_entity_expansion_is_rejected(write: Write) -> None:
     levels = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
     content = f'<!DOCTYPE graphml [<!ENTITY e0 "aaaaaaaaaa">{levels}]>\n<graphml>&e11;</graphml>'
     assert "not valid XML" in error_message(write("graph.graphml", content))
-
-
-def test_blank_networkx_nodes_are_rejected() -> None:
-    with refuses(InputError):
-        as_process(nx.DiGraph([("a", " ")]))
-    with refuses(InputError):
-        as_process(nx.DiGraph([("a", "a ")]))
 
 
 def test_wrong_networkx_weights_are_reported() -> None:
@@ -217,14 +179,14 @@ def graphml(**options: str) -> str:
     return GRAPHML.format(**(usual | options))
 
 
-@pytest.mark.parametrize("name", ["a.graphml", "a.xml", "a", "a.graphml.gz"])
+@each("name", ["a.graphml", "a.xml", "a", "a.graphml.gz"])
 def test_graphml_is_recognized_by_extension_or_content(write: Write, name: str) -> None:
     content = graphml().encode()
     process = as_process(write(name, gzip.compress(content) if name.endswith("gz") else content))
     assert_same_graph(process, ["n0", "n1", "n2"], np.array([[1, 0.5, 0], [0, 1, 0], [0, 1, 1]]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "matrix"),
     [
         ({"attribute": "weight"}, [[1, 0.5, 0], [0, 1, 0], [0, 1, 1]]),
@@ -253,24 +215,10 @@ def test_graphml_options_select_attributes(write: Write) -> None:
     assert as_process(f"file(path={path}, label=label)").names == ("Ann B.", "Zoë", "Eve")
 
 
-@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
+@each("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
 def test_graphml_encoding_is_used(write: Write, encoding: str) -> None:
     path = write("a.graphml", graphml(encoding=encoding).encode(encoding))
     assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
-
-
-def test_yed_labels_are_read(write: Write) -> None:
-    drawn = "<y:ShapeNode><y:Fill/><y:NodeLabel>{}</y:NodeLabel></y:ShapeNode>"
-    content = graphml().replace(
-        'attr.name="label" attr.type="string"', 'yfiles.type="nodegraphics"'
-    )
-    content = content.replace('<port name="North"/>', "")  # of which NetworkX warns
-    for name in ("Ann B.", "Zoë", "Eve"):
-        content = content.replace(name, drawn.format(name))
-    path = write("a.graphml", content)
-    assert from_graphml(path, label="label").names == ("Ann B.", "Zoë", "Eve")
-    there = nx.read_graphml(path)
-    assert [there.nodes[node]["label"] for node in there] == ["Ann B.", "Zoë", "Eve"]
 
 
 def test_yed_label_with_elements_is_read(write: Write) -> None:
@@ -284,17 +232,6 @@ def test_yed_label_with_elements_is_read(write: Write) -> None:
     path = write("b.graphml", content.replace("Zoë", " "))
     with refuses(InputError):
         from_graphml(path, label="label")
-
-
-@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
-def test_graphml_matches_networkx(folder: Path, kind: type[nx.Graph]) -> None:
-    graph = kind(nx.gnp_random_graph(120, 0.03, seed=3, directed=issubclass(kind, nx.DiGraph)))
-    for k, (_, _, data) in enumerate(graph.edges(data=True)):
-        data["weight"] = k % 7 / 7
-    nx.write_graphml(graph, folder / "random.graphml")
-    process = load_graph(folder / "random.graphml")
-    want = nx.to_numpy_array(nx.read_graphml(folder / "random.graphml")) + np.eye(120)
-    assert_same_graph(process, [str(i) for i in range(120)], want)
 
 
 def test_weight_is_probability_if_no_other_attribute() -> None:
@@ -315,18 +252,7 @@ def test_unnamed_nodes_are_numbers() -> None:
     assert len(to_networkx(UniformFeedback(0.0, 3))) == 3
 
 
-def test_large_graph_networkx_round_trip() -> None:
-    rng = np.random.default_rng(4)
-    source, target = rng.integers(0, 300, (2, 1000))
-    other = source != target
-    feedback = SparseFeedback.from_edges(300, source[other], target[other], 0.25)
-    names = tuple(f"arm {i}" for i in range(300))
-    there = to_networkx(Fixed(feedback, names))
-    assert there.number_of_edges() == len(feedback.column) - 300
-    assert_same_graph(from_networkx(there), list(names), matrix_of(Fixed(feedback)))
-
-
-@pytest.mark.parametrize(
+@each(
     "graph",
     [
         RandomFeedback(3, None),
@@ -337,16 +263,15 @@ def test_large_graph_networkx_round_trip() -> None:
         None,
         np.eye(3),
     ],
-    ids=["changes", "one graph per trial", "one r per trial", "too large", "text", "none", "array"],
 )
 def test_only_single_graphs_convert_to_networkx(graph: object) -> None:
     with pytest.raises(InputError):
         to_networkx(graph)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("arms", [1, 2, 6, 130])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("arms", [1, 2, 6, 130])
+@each("directed", [False, True])
+@each("weighted", [False, True])
 def test_networkx_graph_is_read(arms: int, directed: bool, weighted: bool) -> None:
     rng = np.random.default_rng(arms)
     graph = nx.gnp_random_graph(arms, 0.3, seed=arms, directed=directed)
@@ -374,20 +299,7 @@ def test_networkx_nodes_keep_order_and_can_be_any_object() -> None:
     assert (matrix_of(process) == want).all()
 
 
-def test_probability_attribute_can_be_named() -> None:
-    graph = nx.Graph()
-    graph.add_edge("a", "b", p=0.5, probability=0.1)
-    assert matrix_of(from_networkx(graph, probability="p")).tolist() == [[1, 0.5], [0.5, 1]]
-
-
-def test_edge_without_probability_has_probability_one() -> None:
-    graph = nx.DiGraph()
-    graph.add_edge("a", "b", probability=0.5)
-    graph.add_edge("b", "c")
-    assert matrix_of(from_networkx(graph)).tolist() == [[1, 0.5, 0], [0, 1, 1], [0, 0, 1]]
-
-
-@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@each("kind", [nx.Graph, nx.DiGraph])
 def test_networkx_self_loops_are_ignored(kind: type[nx.Graph]) -> None:
     graph = kind([("a", "a"), ("b", "b")])
     assert matrix_of(from_networkx(graph)).tolist() == [[1, 0], [0, 1]]
@@ -398,7 +310,7 @@ def test_equal_parallel_edges_are_merged() -> None:
     assert matrix_of(from_networkx(graph)).tolist() == [[1, 0.5], [0, 1]]
 
 
-@pytest.mark.parametrize("p", [1.5, -0.1, float("nan"), None, "often", [0.5, 0.5]])
+@each("p", [1.5, -0.1, float("nan"), None, "often", [0.5, 0.5]])
 def test_wrong_networkx_probabilities_are_rejected(p: object) -> None:
     graph = nx.DiGraph([("a", "b", {"probability": p})])
     with pytest.raises(InputError):
@@ -421,7 +333,7 @@ def wrong_networkx() -> dict[str, nx.Graph]:
     }
 
 
-@pytest.mark.parametrize("case", wrong_networkx())
+@each("case", wrong_networkx())
 def test_wrong_networkx_graph_is_rejected(case: str) -> None:
     with pytest.raises(InputError):
         from_networkx(wrong_networkx()[case])

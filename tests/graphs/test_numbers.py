@@ -9,6 +9,7 @@ import networkx
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.graph_number_oracles import (
     NUMBERS,
     all_numbers,
@@ -22,13 +23,16 @@ from helpers.graph_number_oracles import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, SparseFeedback, UniformFeedback, as_process
 from graphbandits.graphs import numbers as numbers_module
+from graphbandits.graphs._independence import Budget
 from graphbandits.graphs.numbers import (
     Bracket,
+    DominationProblem,
     GraphNumbers,
     clique_cover,
     clique_cover_numbers,
@@ -68,7 +72,6 @@ def directed_matrices(draw) -> Floats:
     return matrix
 
 
-@pytest.mark.oracle
 @settings(max_examples=150, deadline=None)
 @given(directed_matrices())
 def test_numbers_match_search_over_subsets(matrix: Floats) -> None:
@@ -82,8 +85,8 @@ def test_numbers_match_search_over_subsets(matrix: Floats) -> None:
     assert fractional_domination(matrix).proved
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.7, 0.9])
+@each("directed", [False, True])
+@each("p", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_numbers_of_ten_arms_match_search_over_subsets(p: float, directed: bool) -> None:
     rng = np.random.default_rng(round(100 * p) + directed)
     matrix = random_matrix(rng, 10, p, directed)
@@ -91,8 +94,8 @@ def test_numbers_of_ten_arms_match_search_over_subsets(p: float, directed: bool)
     assert numbers(matrix) == want
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("p", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+@each("directed", [False, True])
+@each("p", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 def test_numbers_of_40_arms_are_proved_and_do_not_depend_on_labels(
     p: float, directed: bool
 ) -> None:
@@ -117,7 +120,7 @@ def test_numbers_of_petersen_graph() -> None:
     )
 
 
-@pytest.mark.parametrize(("n", "k"), [(5, 2), (6, 2), (7, 2), (7, 3), (8, 3)])
+@each(("n", "k"), [(5, 2), (6, 2), (7, 2), (7, 3), (8, 3)])
 def test_numbers_of_kneser_graphs(n: int, k: int) -> None:
     """Independence C(n-1, k-1) (Erdos, Ko and Rado 1961); chromatic n - 2k + 2 (Lovasz 1978)."""
     sets = list(itertools.combinations(range(n), k))
@@ -138,9 +141,7 @@ def queens(n: int) -> Floats:
     )
 
 
-@pytest.mark.parametrize(
-    ("n", "dominating", "chromatic"), [(5, 3, 5), (6, 3, 7), (7, 4, 7), (8, 5, 9)]
-)
+@each(("n", "dominating", "chromatic"), [(5, 3, 5), (6, 3, 7), (7, 4, 7), (8, 5, 9)])
 def test_numbers_of_queens_graphs(n: int, dominating: int, chromatic: int) -> None:
     """Domination: OEIS A075458; chromatic: OEIS A088202; n queens do not attack each other."""
     matrix = queens(n)
@@ -154,7 +155,7 @@ def test_numbers_of_queens_graphs(n: int, dominating: int, chromatic: int) -> No
     assert (cover.lower, cover.upper) == (chromatic, chromatic)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 5])
+@each("k", [2, 3, 4, 5])
 def test_numbers_of_complements_of_mycielski_graphs(k: int) -> None:
     """Chromatic number k without a triangle (Mycielski 1955)."""
     matrix = complement(graph_of_edges(networkx.mycielski_graph(k)))
@@ -162,8 +163,7 @@ def test_numbers_of_complements_of_mycielski_graphs(k: int) -> None:
     assert (cover, independent) == (k, 2)
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize(("q", "number"), [(5, 2), (13, 3), (17, 3), (29, 4), (37, 4)])
+@each(("q", "number"), [(5, 2), (13, 3), (17, 3), (29, 4), (37, 4)])
 def test_numbers_of_paley_graphs(q: int, number: int) -> None:
     """OEIS A123123 without 2; they are their own complements."""
     squares = {x * x % q for x in range(1, q)}
@@ -177,9 +177,7 @@ def test_numbers_of_paley_graphs(q: int, number: int) -> None:
     assert cover == numbers(complement(matrix))[0] >= -(-q // number)
 
 
-@pytest.mark.parametrize(
-    ("n", "number"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 7), (6, 10), (7, 12), (8, 16), (9, 20)]
-)
+@each(("n", "number"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 7), (6, 10), (7, 12), (8, 16), (9, 20)])
 def test_numbers_of_grids(n: int, number: int) -> None:
     """Domination: OEIS A104519; bipartite with a perfect matching but for a corner."""
     matrix = graph_of_edges(networkx.grid_2d_graph(n, n))
@@ -187,7 +185,7 @@ def test_numbers_of_grids(n: int, number: int) -> None:
     assert numbers(matrix) == (half, half, number)
 
 
-@pytest.mark.parametrize(("n", "number"), [(1, 1), (2, 2), (3, 2), (4, 4), (5, 7), (6, 12)])
+@each(("n", "number"), [(1, 1), (2, 2), (3, 2), (4, 4), (5, 7), (6, 12)])
 def test_numbers_of_hypercubes(n: int, number: int) -> None:
     """Domination: OEIS A000983; fractional 2^n / (n + 1), for it is regular."""
     matrix = graph_of_edges(networkx.hypercube_graph(n))
@@ -195,7 +193,7 @@ def test_numbers_of_hypercubes(n: int, number: int) -> None:
     assert fractional_domination(matrix).upper == pytest.approx(2**n / (n + 1), rel=1e-9)
 
 
-@pytest.mark.parametrize("n", range(4, 16))
+@each("n", range(4, 16))
 def test_numbers_of_rings_and_paths(n: int) -> None:
     third, half = -(-n // 3), -(-n // 2)
     assert numbers(graph_of_edges(networkx.cycle_graph(n))) == (half, n // 2, third)
@@ -204,8 +202,8 @@ def test_numbers_of_rings_and_paths(n: int) -> None:
     assert numbers(one_way) == (n, n // 2, half)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 4])
-@pytest.mark.parametrize("n", [15, 22, 31])
+@each("steps", [1, 2, 3, 4])
+@each("n", [15, 22, 31])
 def test_numbers_of_powers_of_rings(n: int, steps: int) -> None:
     """C_n^k: independence floor(n / (k+1)), cover ceil(n / (k+1)), domination ceil(n / (2k+1))."""
     matrix = graph_of_edges(networkx.circulant_graph(n, range(1, steps + 1)))
@@ -213,22 +211,7 @@ def test_numbers_of_powers_of_rings(n: int, steps: int) -> None:
     assert numbers(matrix) == want
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("seed", range(6))
-def test_cover_equals_independence_for_interval_graphs(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    low = rng.random(80)
-    high = low + rng.random(80) * (0.05, 0.2, 0.6)[seed % 3]
-    matrix = ((low[:, None] <= high) & (low <= high[:, None])).astype(np.float64)
-    cover, independent, _ = numbers(matrix)
-    points, last = 0, -1.0  # the greedy stabbing of intervals by their right ends is optimal
-    for k in np.argsort(high):
-        if low[k] > last:
-            points, last = points + 1, high[k]
-    assert cover == independent == points
-
-
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_cover_equals_independence_for_chordal_graphs(seed: int) -> None:
     """Subtrees of a tree that meet: these graphs are the chordal ones (Gavril 1974)."""
     rng = np.random.default_rng(seed)
@@ -248,7 +231,7 @@ def test_cover_equals_independence_for_chordal_graphs(seed: int) -> None:
     assert cover == independent == len(largest)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_cover_equals_independence_for_complements_of_bipartite_graphs(seed: int) -> None:
     """Cover of a bipartite graph: n less a maximum matching (Konig 1931)."""
     rng = np.random.default_rng(seed)
@@ -258,27 +241,6 @@ def test_cover_equals_independence_for_complements_of_bipartite_graphs(seed: int
     assert cover == independent == 60 - matching
     largest = max(len(clique) for clique in networkx.find_cliques(graph))
     assert numbers(complement(graph_of_edges(graph)))[:2] == (largest, largest)
-
-
-@pytest.mark.parametrize("n", [3, 5, 9, 11])
-def test_numbers_of_tournaments(n: int) -> None:
-    """One edge between any two arms: no clique of two arms, and no two independent arms."""
-    rng = np.random.default_rng(n)
-    upper = np.triu(rng.random((n, n)) < 0.5, 1)
-    matrix = np.eye(n) + upper + np.tril(~upper.T, -1)
-    assert numbers(matrix) == (n, 1, domination_by_subsets(matrix))
-
-
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-def test_numbers_of_components_add_up(p: float) -> None:
-    rng = np.random.default_rng(round(10 * p))
-    parts = [random_matrix(rng, arms, p, directed=True) for arms in (9, 14, 20)]
-    whole = np.zeros((43, 43))
-    place = 0
-    for part in parts:
-        whole[place : place + len(part), place : place + len(part)] = part
-        place += len(part)
-    assert numbers(whole) == tuple(map(sum, zip(*map(numbers, parts), strict=True)))
 
 
 def test_fractional_domination_of_regular_and_vertex_transitive_graphs() -> None:
@@ -293,7 +255,7 @@ def test_fractional_domination_of_regular_and_vertex_transitive_graphs() -> None
         assert found.upper == pytest.approx(n / (d + 1), rel=1e-9)
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
+@each("number", NUMBERS)
 def test_all_graph_types_are_accepted(number) -> None:
     matrix = as_process("paper").feedback.reach(np.arange(5))
     want = number("paper")
@@ -312,7 +274,7 @@ def test_all_graph_types_are_accepted(number) -> None:
         assert (found.lower, found.upper) == (want.lower, want.upper)
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
+@each("number", NUMBERS)
 def test_uniform_feedback_needs_no_matrix(number) -> None:
     arms = 10**5
     for r, want in ((0.0, arms), (1.0, 1)):
@@ -323,7 +285,7 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
     check(number.__name__, number(UniformFeedback(0.0, 4)), 4, edges_of(np.eye(4)))
 
 
-@pytest.mark.parametrize(
+@each(
     "graph",
     [
         UniformFeedback(0.5, 3),
@@ -334,15 +296,6 @@ def test_uniform_feedback_needs_no_matrix(number) -> None:
         as_process("revealed-er", 5),
         as_process("random(r=uniform)", 5),
     ],
-    ids=[
-        "uniform",
-        "matrix with probabilities",
-        "one graph per trial",
-        "one r per trial",
-        "unknown",
-        "changing graph",
-        "changing r",
-    ],
 )
 def test_invalid_graphs_are_rejected(graph) -> None:
     for number in [*NUMBERS, graph_numbers]:
@@ -350,15 +303,15 @@ def test_invalid_graphs_are_rejected(graph) -> None:
             number(graph)
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, math.nan, math.inf, "5", None, True])
+@each("limit", [0, -1.0, math.nan, math.inf, "5", None, True])
 def test_time_limit_must_be_positive(limit) -> None:
     for number in [*NUMBERS, graph_numbers]:
         with refuses(InputError):
             number("paper", time_limit=limit)
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
-@pytest.mark.parametrize(("arms", "p"), [(300, 0.5), (300, 0.05), (900, 0.1)])
+@each("number", NUMBERS)
+@each(("arms", "p"), [(300, 0.5), (300, 0.05), (900, 0.1)])
 def test_bounds_hold_and_improve_with_time_limit(number, arms, p) -> None:
     matrix = random_matrix(np.random.default_rng(arms), arms, p)
     seen: list[tuple[float, float]] = []
@@ -378,17 +331,6 @@ def check_all(found: GraphNumbers, arms: int, edges: set[tuple[int, int]]) -> No
     for number in NUMBERS:
         check(number.__name__, getattr(found, number.__name__), arms, edges)
     check_agreement(found, all((j, i) in edges for i, j in edges))
-
-
-@settings(max_examples=100, deadline=None)
-@given(directed_matrices())
-def test_graph_numbers_match_search_over_subsets(matrix: Floats) -> None:
-    found = graph_numbers(matrix)
-    check_all(found, len(matrix), edges_of(matrix))
-    assert found.proved
-    assert found.clique_cover.upper == cover_by_subsets(matrix)
-    assert found.independence.upper == independence_by_subsets(matrix)
-    assert found.domination.upper == domination_by_subsets(matrix)
 
 
 @settings(max_examples=100, deadline=None)
@@ -427,9 +369,8 @@ def networks() -> list[networkx.Graph]:
     ]
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("limit", [0.01, 0.3])
+@each("place", range(4))
+@each("limit", [0.01, 0.3])
 def test_numbers_of_networks_are_consistent_with_short_time_limit(place: int, limit: float) -> None:
     graph = networks()[place]
     found = graph_numbers(graph, time_limit=limit)
@@ -437,7 +378,7 @@ def test_numbers_of_networks_are_consistent_with_short_time_limit(place: int, li
     check_all(found, len(graph), edges)
 
 
-@pytest.mark.oracle
+@pytest.mark.nightly
 def test_social_network_is_solved() -> None:
     """Few maximal cliques: HiGHS solves both programs at once."""
     graph = networks()[0]
@@ -468,9 +409,9 @@ def sparse_edges(arms: int, degree: float, seed: int, directed: bool) -> tuple[n
     return source, target
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
+@pytest.mark.nightly
+@each("directed", [False, True])
+@each("number", NUMBERS)
 def test_certificates_of_100000_arms_are_valid(number, directed: bool) -> None:
     arms = 100_000
     source, target = sparse_edges(arms, 1.5, 4, directed)
@@ -497,9 +438,8 @@ def test_trees_of_100000_arms_are_solved() -> None:
     assert found.lower == found.upper == cover.lower == cover.upper == inside.sum()
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.__name__)
-@pytest.mark.parametrize("p", [0.004, 0.5])
+@each("number", NUMBERS)
+@each("p", [0.004, 0.5])
 def test_certificates_of_1000_arms_are_valid(number, p: float) -> None:
     matrix = random_matrix(np.random.default_rng(6), 1000, p)
     check(number.__name__, number(matrix, time_limit=0.5), 1000, edges_of(matrix))
@@ -521,8 +461,7 @@ def test_covers_of_large_triangle_free_graphs_are_proved() -> None:
         assert (found.lower, found.upper) == ((arms + 1) // 2,) * 2
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+@each("p", [0.1, 0.5, 0.9])
 def test_brackets_of_500_arms_contain_planted_numbers(p: float) -> None:
     """A hidden partition into cliques bounds the cover, a hidden set the independence number."""
     rng = np.random.default_rng(round(10 * p))
@@ -537,3 +476,45 @@ def test_brackets_of_500_arms_contain_planted_numbers(p: float) -> None:
     found = independence(matrix, time_limit=1.0)
     check("independence", found, 500, edges_of(matrix))
     assert found.upper >= 60
+
+
+class EndsAfterOneCheck(Budget):
+    """A budget that ends between the check of a round and its first step."""
+
+    left = 1
+
+    @property
+    def exhausted(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_budget_that_ends_between_checks_leaves_valid_weights() -> None:
+    edges = random_matrix(np.random.default_rng(11), 400, 0.02) > 0
+    graph = DominationProblem(csr_array(edges.astype(np.int8)))
+    z, y = graph.primal_dual(EndsAfterOneCheck(), lambda *_: None)
+    assert graph.sums(z, graph.incoming).min() >= 1.0 - 1e-12
+    assert graph.sums(y, graph.outgoing).max() <= 1.0 + 1e-12
+
+
+def test_each_trial_has_its_clique_cover_number() -> None:
+    rng = np.random.default_rng(8)
+    stack = np.stack([random_matrix(rng, 6, p, True) for p in rng.random(60)])
+    want = [cover_by_subsets(matrix) for matrix in stack]
+    assert clique_cover_numbers(DenseFeedback(stack)).tolist() == want
+    assert clique_cover_numbers(DenseFeedback(stack[::-1])).tolist() == want[::-1]
+    assert clique_cover_numbers(UniformFeedback([0.0, 1.0, 0.0], 7)).tolist() == [7, 1, 7]
+    with refuses(InputError):
+        clique_cover_numbers(UniformFeedback(0.5, 3))
+
+
+def test_upper_bounds_of_hard_graphs_are_reproducible() -> None:
+    matrix = random_matrix(np.random.default_rng(1), 150, 0.5)
+    graph = DenseFeedback(matrix)
+    first = int(clique_cover_numbers(graph)[0])
+    assert clique_cover_numbers(DenseFeedback(matrix)).tolist() == [first]
+    assert independence(matrix).lower <= first
+    several = clique_cover_numbers(DenseFeedback(np.stack([matrix] * 2)))
+    assert several[0] == several[1] >= first
+    assert independence_number(graph) == independence_number(DenseFeedback(matrix))
+    assert independence_number(graph) >= independence(matrix).lower

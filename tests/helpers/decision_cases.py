@@ -1,12 +1,10 @@
-"""Random graph processes, and pairs of a policy and a kind of graph that it accepts."""
+"""Random graph processes, and the kinds of graphs that a policy accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from functools import cache
 
 import numpy as np
-import pytest
 
 from graphbandits._types import Floats
 from graphbandits.graphs import Process, as_process, from_matrix
@@ -49,16 +47,30 @@ KINDS = [
 ]
 
 
-def cases(policies: Iterable[str]) -> list[Any]:
-    """Each policy with each kind of graph that it may be played on."""
+@cache
+def accepted(policies: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the kinds of graphs on which each policy may be played."""
     rng = np.random.default_rng(0)
     processes = {kind: random_process(rng, kind) for kind in KINDS}
     for kind in ("probabilities", "one r", "r drawn"):  # one arm has no probabilities
         while processes[kind].deterministic:
             processes[kind] = random_process(rng, kind)
-    return [
-        pytest.param(text, kind, id=f"{text}-{kind}")
+    return {
+        text: [kind for kind in KINDS if not unmet(as_policy(text).needs, processes[kind], 10)]
         for text in policies
-        for kind in KINDS
-        if not unmet(as_policy(text).needs, processes[kind], 10)
-    ]
+    }
+
+
+@cache
+def sampled(policies: tuple[str, ...]) -> dict[str, set[str]]:
+    """Return one kind of graph for each policy in turn, and all kinds for each class of needs."""
+    known = accepted(policies)
+    found = {text: {kinds[i % len(kinds)]} for i, (text, kinds) in enumerate(known.items())}
+    for k, kind in enumerate(KINDS):
+        classes: dict[str, list[str]] = {}
+        for text in policies:
+            if kind in known[text]:
+                classes.setdefault(str(as_policy(text).needs), []).append(text)
+        for texts in classes.values():
+            found[texts[k % len(texts)]].add(kind)
+    return found

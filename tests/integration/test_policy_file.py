@@ -10,12 +10,9 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 from helpers import SRC
 
 from graphbandits import open_study
-
-pytestmark = pytest.mark.process
 
 
 def command(place: Path, *words: str, source: Path = SRC) -> str:

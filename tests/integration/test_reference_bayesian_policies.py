@@ -8,15 +8,14 @@ from typing import Any
 import helpers.reference_bayesian_policies as reference
 import numpy as np
 import pytest
-from helpers.decision_cases import KINDS, cases, random_process
-from helpers.decision_checks import Game, History, assert_matches_reference
+from helpers.cases import case_named, each
+from helpers.decision_cases import KINDS, accepted, random_process, sampled
+from helpers.decision_checks import History, assert_matches_reference
 from helpers.oracles import p1_bruteforce
 from scipy.integrate import quad
 from scipy.stats import beta
 
 from graphbandits.graphs import Process, as_process
-
-pytestmark = pytest.mark.oracle
 
 REFERENCES: dict[str, Callable[..., Any]] = {
     "greedy": reference.Greedy,
@@ -46,25 +45,40 @@ def priors(rng: np.random.Generator, arms: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in rng.integers(1, 5, (arms, 2))]
 
 
-@pytest.mark.parametrize("own", [True, False], ids=["own", "given"])
-@pytest.mark.parametrize(("text", "kind"), cases(REFERENCES))
-def test_decisions_match_reference_with_different_priors(text: str, kind: str, own: bool) -> None:
-    rng = np.random.default_rng(40 + KINDS.index(kind))
-    for seed in range(6):
-        process = random_process(rng, kind)
-        rounds = 200 if text in CHEAP and own else 30
-        check_policy(text, process, priors(rng, process.arms), rounds, own=own, seed=seed)
+def check_kind(text: str, kind: str) -> None:
+    """Check different priors, with plays of the policy and with given plays."""
+    for own in (True, False):
+        rng = np.random.default_rng(40 + KINDS.index(kind))
+        for seed in range(6):
+            process = random_process(rng, kind)
+            rounds = 200 if text in CHEAP and own else 30
+            check_policy(text, process, priors(rng, process.arms), rounds, own=own, seed=seed)
 
 
 @pytest.mark.parametrize("text", REFERENCES)
-@pytest.mark.parametrize("arms", [1, 2, 3, 4])
+def test_decisions_match_reference_with_different_priors(text: str) -> None:
+    for kind in sorted(sampled(tuple(REFERENCES))[text]):
+        with case_named(kind):
+            check_kind(text, kind)
+
+
+@pytest.mark.nightly
+def test_decisions_match_reference_on_all_kinds_of_graphs() -> None:
+    for text, kinds in accepted(tuple(REFERENCES)).items():
+        for kind in kinds:
+            with case_named(f"{text}, {kind}"):
+                check_kind(text, kind)
+
+
+@each("text", REFERENCES)
+@each("arms", [1, 2, 3, 4])
 def test_decisions_match_reference_with_equal_priors(text: str, arms: int) -> None:
     """All arms are equal in the first round, and some for many rounds: ties are shared."""
     for graph in ("empty", "complete", "star(direction=out)"):
         check_policy(text, as_process(graph, arms), [(1, 1)] * arms, 10, seed=arms)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_reference_ratio_matches_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(20):
@@ -105,17 +119,9 @@ def test_reference_variances_match_quadrature() -> None:
     assert policy.variances(policy.beliefs()) == pytest.approx(v, rel=1e-9)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 2), (1, 9), (40, 3)])
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+@each(("a", "b"), [(1, 1), (3, 2), (1, 9), (40, 3)])
+@each("level", [0.5, 0.9, 0.999])
 def test_reference_quantiles_match_scipy(a: int, b: int, level: float) -> None:
     assert reference.BayesUCB.quantile(a, b, level) == pytest.approx(
         beta(a, b).ppf(level), rel=1e-12
     )
-
-
-@pytest.mark.parametrize("text", REFERENCES)
-def test_single_arm_is_played_with_probability_one(text: str) -> None:
-    game = Game(text, as_process("empty", 1), prior=[(2, 3)])
-    for reward in (0, 1, 1, 0):
-        assert game.pi() == [1.0]
-        game.play(0, {0: reward})

@@ -5,6 +5,7 @@ Decisions are compared with plain reference implementations.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import cache
@@ -13,15 +14,14 @@ from typing import Any
 import helpers.reference_policies as reference
 import numpy as np
 import pytest
-from helpers.decision_cases import KINDS, cases, random_process
+from helpers.cases import case_named, each
+from helpers.decision_cases import KINDS, accepted, random_process, sampled
 from helpers.decision_checks import History, assert_matches_reference, graphs_of
 
 from graphbandits.graphs import DenseFeedback, Process, UniformFeedback, as_process
 from graphbandits.graphs.dominating_sets import fractional_dominating_set
 from graphbandits.graphs.processes import fixed_feedback
 from graphbandits.graphs.properties import GraphInfo
-
-pytestmark = pytest.mark.oracle
 
 
 def total_quality(process: Process, horizon: int) -> float:
@@ -104,21 +104,16 @@ def options_for_given_plays(text: str) -> dict[str, Any]:
     return {"own": False, "least": 0.01 if text.startswith("exp3") else 0.0}
 
 
-@pytest.mark.parametrize(("text", "kind"), cases(REFERENCES))
-def test_decisions_match_reference(text: str, kind: str) -> None:
-    """States that the policy reaches by its decisions, over many rounds, on many graphs."""
+def check_kind(text: str, kind: str) -> None:
+    """Check states that the policy reaches by its decisions, and by plays that it would not choose.
+
+    The given plays leave arms unseen for long, and lead to ties of all sorts.
+    """
     rng = np.random.default_rng(KINDS.index(kind))
     for seed, horizon in enumerate((250, 250, 60, 60, 60, 60, 30, 11, 3, 2, 1)):
         check_policy(text, random_process(rng, kind), horizon, seed=seed)
-
-
-# ucb-lp follows phases, which given plays would break
-GIVEN = [case for case in cases(REFERENCES) if case.values[0] != "ucb-lp"]
-
-
-@pytest.mark.parametrize(("text", "kind"), GIVEN)
-def test_decisions_match_reference_on_given_histories(text: str, kind: str) -> None:
-    """Plays that the policy would not choose: arms unseen for long, and ties of all sorts."""
+    if text == "ucb-lp":  # it follows phases, which given plays would break
+        return
     rng = np.random.default_rng(20 + KINDS.index(kind))
     for seed in range(10):
         check_policy(
@@ -127,10 +122,24 @@ def test_decisions_match_reference_on_given_histories(text: str, kind: str) -> N
 
 
 @pytest.mark.parametrize("text", REFERENCES)
-@pytest.mark.parametrize("arms", [1, 2])
-def test_decisions_match_reference_with_one_and_two_arms(text: str, arms: int) -> None:
+def test_decisions_match_reference(text: str) -> None:
+    for kind in sorted(sampled(tuple(REFERENCES))[text]):
+        with case_named(kind):
+            check_kind(text, kind)
+
+
+@pytest.mark.nightly
+def test_decisions_match_reference_on_all_kinds_of_graphs() -> None:
+    for text, kinds in accepted(tuple(REFERENCES)).items():
+        for kind in kinds:
+            with case_named(f"{text}, {kind}"):
+                check_kind(text, kind)
+
+
+@each("text", REFERENCES)
+def test_decisions_match_reference_with_one_and_two_arms(text: str) -> None:
     """ln 1 = 0 makes the steps of exponential weights vanish, and resampling ends at once."""
-    for graph in ("empty", "complete", "path(directed=true)"):
+    for arms, graph in itertools.product((1, 2), ("empty", "complete", "path(directed=true)")):
         check_policy(text, as_process(graph, arms), 50, seed=arms)
         if text != "ucb-lp":
             check_policy(
@@ -138,12 +147,12 @@ def test_decisions_match_reference_with_one_and_two_arms(text: str, arms: int) -
             )
 
 
-@pytest.mark.parametrize("text", REFERENCES)
+@each("text", REFERENCES)
 def test_decisions_match_reference_before_horizon(text: str) -> None:
     check_policy(text, as_process("paper"), 1000, rounds=120, seed=4)
 
 
-@pytest.mark.parametrize("own", [True, False], ids=["own", "given"])
+@each("own", [True, False])
 def test_ucb_tuned_matches_reference_with_small_variance(own: bool) -> None:
     """V matters below 1/4: arms with means near 0 or 1 and many hundred observations."""
     for seed, means in enumerate([(0.97, 0.95), (0.05, 0.1, 0.02)]):

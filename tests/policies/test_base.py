@@ -1,28 +1,34 @@
-"""Tests of policies/base.py: needs, problems, views and parameter checks."""
+"""Tests of policies/base.py: needs, views, parameter checks, and marks of methods."""
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.cases import each
 from helpers.graph_known_texts import GRAPH_KNOWN_TEXTS
 from helpers.recorded_runs import Recorder
 from helpers.small_runs import SMALL_RUN
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
+from graphbandits import Agent, Bernoulli, simulate
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import as_process
-from graphbandits.policies import Needs, View, as_policy
+from graphbandits.policies import Event, Needs, Problem, View, as_policy
+from graphbandits.policies.base import own_plays_only
+from graphbandits.policies.wrappers import ExplorationFloor
+from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.registry import build, registered
 from graphbandits.rng import Keys
 from graphbandits.simulation.loop import run_block
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "graph"),
     [
         ("ucb-maxn", "random(r=0.25)"),
@@ -54,17 +60,7 @@ def test_unknown_horizon_is_rejected() -> None:
             Agent(policy, arms=3, graph="star", seed=1)
 
 
-@pytest.mark.parametrize("graph_known", ["after", "never"])
-def test_graph_known_does_not_change_regret_of_ts_n(graph_known: str) -> None:
-    """ts-n does not use the graph: its regret does not depend on when the graph is known."""
-    default, other = (
-        simulate("ts-n", graph=graph, arms=4, horizon=40, trials=5, seed=2, progress=False)["ts-n"]
-        for graph in ("random(r=uniform)", f"random(r=uniform, graph_known={graph_known})")
-    )
-    np.testing.assert_array_equal(default.regret, other.regret)
-
-
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "eps-greedy-lp(c=0)",
@@ -82,7 +78,7 @@ def test_parameters_outside_their_range_are_rejected(text: str) -> None:
         simulate(text, graph="star", horizon=5, trials=1, progress=False)
 
 
-@pytest.mark.parametrize("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
+@each("text", ["exp3-set(eta=0.1)", "exp3-g(gamma=0.1)"])
 def test_policies_with_given_parameters_need_no_horizon(text: str) -> None:
     assert Agent(text, arms=4, graph="star", seed=1).decide().probability == pytest.approx(0.25)
 
@@ -111,19 +107,12 @@ class ReadsUndeclared(Recorder):
         return super().propose(state, view)
 
 
-@pytest.mark.parametrize("what", ["graph", "horizon"])
+@each("what", ["graph", "horizon"])
 def test_undeclared_needs_are_not_available(what: str) -> None:
     policy = ReadsUndeclared(build("policy", "ts-n"), Needs(), what=what)
     world, process = Bernoulli(BetaBernoulli.of(5)), as_process("paper")
     with refuses(NeedsError):
         run_block(policy, world, process, 3, Keys(1), np.array([3]))
-
-
-def test_unmet_need_is_rejected_with_suitable_policies() -> None:
-    policy = Recorder(build("policy", "ids-n"), Needs(graph="before", deterministic=True))
-    with refuses(NeedsError, match="policy 'Recorder' needs a graph with entries 0 and 1 only"):
-        simulate(policy, graph="random(r=0.5)", horizon=3, trials=2)
-    simulate(policy, graph="paper", horizon=3, trials=2)
 
 
 def test_incomplete_policy_is_rejected_in_advance() -> None:
@@ -132,7 +121,7 @@ def test_incomplete_policy_is_rejected_in_advance() -> None:
         def propose(self, *args: object) -> None: ...
         def update(self, *args: object) -> None: ...
 
-    with refuses(InputError, match="policy 'Bare' lacks needs, exact"):
+    with refuses(InputError, match="which has no needs, exact"):
         simulate(Bare(), **SMALL_RUN)  # type: ignore[arg-type]
     with refuses(InputError, match=r"Needs\(graph='nevr'\)"):
         Needs(graph="nevr")
@@ -148,8 +137,8 @@ def needs_error(policy: str, graph: str) -> str:
     return str(simulated.value)
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("graph_known", ["never", "after"])
+@each("graph", GRAPH_KNOWN_TEXTS)
+@each("graph_known", ["never", "after"])
 def test_policy_that_needs_the_graph_in_advance_is_rejected(graph: str, graph_known: str) -> None:
     message = needs_error("ids-n", graph.format(graph_known))
     check_refusal(message)
@@ -160,8 +149,8 @@ def test_policy_that_needs_the_graph_in_advance_is_rejected(graph: str, graph_kn
     assert re.fullmatch(expected, message), message
 
 
-@pytest.mark.parametrize("graph", GRAPH_KNOWN_TEXTS)
-@pytest.mark.parametrize("graph_known", ["never", "after", "before"])
+@each("graph", GRAPH_KNOWN_TEXTS)
+@each("graph_known", ["never", "after", "before"])
 def test_error_names_suitable_policies_only(graph: str, graph_known: str) -> None:
     """The error names policies that can play, and the number of others."""
     text = graph.format(graph_known)
@@ -190,14 +179,52 @@ def test_error_names_suitable_policies_only(graph: str, graph_known: str) -> Non
     assert ("ids-n" in playing) == (graph_known == "before")
 
 
-def test_graph_known_changes_neither_rewards_nor_plays() -> None:
-    """The values of r and the rewards are equal, and ts-n, which uses no graph, plays equally."""
-    runs = [
-        simulate("ts-n", graph=graph.format(known), arms=3, horizon=40, trials=9, seed=2)["ts-n"]
-        for graph in GRAPH_KNOWN_TEXTS[1:2]
-        for known in ("before", "after", "never")
-    ]
-    assert len(np.unique(runs[0].final)) > 3
-    for other in runs[1:]:
-        assert (other.final == runs[0].final).all()
-        assert (other.plays == runs[0].plays).all()
+def test_kinds_of_the_built_in_policies() -> None:
+    kinds: dict[Any, set[str]] = {True: set(), False: set(), None: set()}
+    for name, cls in registered("policy").items():
+        kinds[own_plays_only(cls())].add(name)
+    assert kinds[True] == {"bayes-ucb", "kl-ucb", "moss", "ts", "ucb-tuned", "ucb1", "v-ids"}
+    assert {"uniform", "ucb-lp", "exp3-ix", "ids"} <= kinds[None]
+
+
+@each("name", registered("policy"))
+def test_a_marked_policy_learns_the_outcomes_that_it_selects(name: str) -> None:
+    """``update`` with all outcomes is ``learn`` with those of own plays, or with all."""
+    policy: Any = as_policy(name)
+    own = own_plays_only(policy)
+    if own is None:
+        return
+    problem, keys = Problem(BetaBernoulli.of(4), 9, policy.needs), Keys(1, 0, 3)
+    trial, arm = np.array([0, 0, 1, 2, 2]), np.array([1, 2, 0, 3, 1])
+    seen = Observations(trial, arm, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    action = np.array([1, 0, 2])
+    graph = as_process("complete", 4).round(1, keys)
+    event = Event(1, keys, problem, graph, np.full((3, 4), 0.25), action, seen)
+    updated = policy.update(policy.init(problem, keys), event)
+    part = seen.select(arm == action[trial]) if own else seen
+    learned = policy.learn(policy.init(problem, keys), part, problem)
+    for array, value in updated.items():
+        np.testing.assert_array_equal(value, learned[array])
+
+
+def test_an_overridden_method_has_no_mark() -> None:
+    base: Any = type(as_policy("ts-n"))
+
+    class Selective(base):  # type: ignore[misc]
+        def learns_from(self, event: Event) -> Observations:
+            return event.played
+
+    class Counting(base):  # type: ignore[misc]
+        def update(self, state: State, event: Event) -> State:
+            return state
+
+    class Copying(ExplorationFloor):
+        @functools.wraps(ExplorationFloor.update)
+        def update(self, state: State, event: Event) -> State:
+            return super().update(state, event)
+
+    assert own_plays_only(base()) is False
+    assert own_plays_only(Selective()) is None
+    assert own_plays_only(Counting()) is None
+    assert own_plays_only(ExplorationFloor("ts")) is True
+    assert own_plays_only(Copying("ts-n")) is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.agents import whole_pi
 from helpers.bad_input import refuses
-from helpers.decision_checks import Game
+from helpers.cases import each
 from helpers.joint_gain_cases import JOINT_POSTERIORS, state_of
 from helpers.joint_gain_oracle import exact_gain
 from helpers.oracles import exact_beliefs, p1_bruteforce
@@ -17,8 +17,8 @@ from helpers.other_rewards import GaussianWorld, TwoNormals
 from helpers.proposals import POSTERIORS, proposal
 from helpers.recorded_runs import Recorder
 
-from graphbandits import Agent, Bernoulli, BetaBernoulli, simulate
-from graphbandits._types import Floats, State
+from graphbandits import Agent, BetaBernoulli, simulate
+from graphbandits._types import State
 from graphbandits.errors import InputError
 from graphbandits.graphs import as_process, from_matrix
 from graphbandits.graphs.properties import GraphInfo
@@ -53,9 +53,9 @@ def without_side_observations(script: History) -> History:
     return replace(script, seen=(script.action[..., None] == arms).astype(np.int64))
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("graph", MATRICES)
-@pytest.mark.parametrize(("without", "with_graph"), SAME_WITHOUT_EDGES)
+@each("prior", PRIORS)
+@each("graph", MATRICES)
+@each(("without", "with_graph"), SAME_WITHOUT_EDGES)
 def test_policies_without_graph_match_graph_policies_on_empty_graph(
     without: str, with_graph: str, graph: str, prior: str
 ) -> None:
@@ -72,7 +72,7 @@ def test_policies_without_graph_match_graph_policies_on_empty_graph(
     assert np.array_equal(here, there)
 
 
-@pytest.mark.parametrize("name", WITHOUT_GRAPH)
+@each("name", WITHOUT_GRAPH)
 def test_policies_without_graph_ignore_side_observations(name: str) -> None:
     """Neither the observed neighbours nor their rewards matter."""
     matrix, policy = directed_weights(), as_policy(name)
@@ -86,7 +86,7 @@ def test_policies_without_graph_ignore_side_observations(name: str) -> None:
         assert np.array_equal(here, replay(policy, history, process, prior))
 
 
-@pytest.mark.parametrize("name", ["greedy", "v-ids-n"])
+@each("name", ["greedy", "v-ids-n"])
 def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
     matrix, policy = directed_weights(), as_policy(name)
     script = History.of(matrix, trials=20, rounds=60, alike=False)
@@ -97,22 +97,7 @@ def test_greedy_and_v_ids_n_use_side_observations(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("graph", ["complete", "star(direction=out)", "random(r=0.5)"])
-def test_simulations_of_policies_without_graph_do_not_depend_on_edges(graph: str) -> None:
-    """Every trial has the same plays and the same regret in simulations, too."""
-
-    def regret(name: str, graph: str) -> Floats:
-        world = Bernoulli(asymmetric_prior(5))
-        found = simulate(name, world, graph, horizon=60, trials=30, seed=3, block=7, progress=False)
-        return found[name].regret
-
-    for name in WITHOUT_GRAPH:
-        assert np.array_equal(regret(name, graph), regret(name, "empty"))
-    for without, with_graph in SAME_WITHOUT_EDGES:
-        assert np.array_equal(regret(without, graph), regret(with_graph, "empty"))
-
-
-@pytest.mark.parametrize(
+@each(
     ("name", "statistic", "use_graph"),
     [("ids", "h", False), ("v-ids", "v", False), ("v-ids-n", "v", True), ("ids-n", "h", True)],
 )
@@ -129,21 +114,13 @@ def test_play_minimizes_ratio_of_exact_statistics(
     assert (pi @ exact.delta) ** 2 / (pi @ gain) == pytest.approx(least, rel=1e-9)
 
 
-def test_v_ids_differs_from_ids() -> None:
-    for by_v, by_h in (("v-ids", "ids"), ("v-ids-n", "ids-n")):
-        play = proposal(by_v, directed_weights())
-        assert np.abs(play - proposal(by_h, directed_weights())).max() > 0.05
-
-
 def test_ts_plays_exact_alpha() -> None:
     exact = exact_beliefs(POSTERIORS).alpha
     assert proposal("ts", np.ones((4, 4))) == pytest.approx(exact, abs=1e-10)
 
 
-@pytest.mark.parametrize("params", JOINT_POSTERIORS[:2], ids=str)
-@pytest.mark.parametrize(
-    ("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)]
-)
+@each("params", JOINT_POSTERIORS[:2])
+@each(("name", "rule"), [("ids-n", ids_n), ("idsn-lp", idsn_lp), ("ids-lp", ids_lp)])
 def test_policies_with_joint_gain_use_exact_gain(name: str, rule: Any, params: Any) -> None:
     """The rule applied to g of the oracle, on a graph whose plays reveal two arms."""
     arms = len(params)
@@ -156,43 +133,10 @@ def test_policies_with_joint_gain_use_exact_gain(name: str, rule: Any, params: A
     assert found == pytest.approx(expected.tolist(), abs=1e-9)
 
 
-def test_joint_gain_changes_decisions() -> None:
-    agents = [
-        Agent(f"idsn-lp{gain_}", 3, "star", prior=[(1, 2), (4, 4), (12, 9)], seed=1)
-        for gain_ in ("", "(gain=bound)", "(gain=joint)")
-    ]
-    plays = [whole_pi(agent, agent.decide()) for agent in agents]
-    assert plays[0] == plays[1]
-    assert abs(np.subtract(plays[0], plays[2])).max() > 1e-3
-
-
-@pytest.mark.parametrize("wrong", ["exact", "1", "true", "none"])
+@each("wrong", ["exact", "1", "true", "none"])
 def test_wrong_gain_is_rejected(wrong: str) -> None:
     with refuses(InputError):
         as_policy(f"idsn-lp(gain={wrong})")
-
-
-def test_policies_without_graph_learn_from_played_arm_only() -> None:
-    """Both arms won, and one was played: Beta(2, 1) beats Beta(1, 1) with probability 2/3."""
-    for text, first in (("ts", 2 / 3), ("ts-n", 1 / 2)):
-        game = Game(text, as_process("complete", 2))
-        game.play(0, {0: 1, 1: 1})
-        assert game.pi() == pytest.approx([first, 1 - first], abs=1e-9)
-    game = Game("bayes-ucb", as_process("complete", 2))
-    game.play(0, {0: 0, 1: 0})
-    assert game.pi() == [0.0, 1.0]
-
-
-@pytest.mark.parametrize("text", ["ids", "v-ids"])
-def test_ids_without_graph_equals_ids_on_empty_graph(text: str) -> None:
-    """Side observations are ignored."""
-    prior = [(1, 2), (3, 2), (2, 2)]
-    games = [Game(text, as_process(graph, 3), prior=prior) for graph in ("empty", "complete")]
-    for action, won in [(0, 1), (1, 0), (1, 1), (2, 0)]:
-        alone, shown = (game.pi() for game in games)
-        assert alone == shown
-        games[0].play(action, {action: won})
-        games[1].play(action, {i: won if i == action else 1 - won for i in range(3)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +150,7 @@ class CountsInformation(TwoNormals):
         return super().beliefs(state, variance, information)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "needed"),
     [
         ("ts-n", False),
@@ -231,7 +175,7 @@ def test_information_is_computed_only_if_the_rule_uses_it(text: str, needed: boo
     np.testing.assert_array_equal(found[text].regret, again[text].regret)
 
 
-@pytest.mark.parametrize("text", ["ts-n", "ts", "ids-n", "greedy", "bayes-ucb", "ts-n-sampled"])
+@each("text", ["ts-n", "ts", "ids-n", "greedy", "bayes-ucb", "ts-n-sampled"])
 def test_posterior_policies_pass_weights_to_the_posterior(text: str) -> None:
     def learned(posterior: Any, reward: list[float], weight: list[float] | None) -> State:
         policy, process = as_policy(text), as_process("empty", 2)

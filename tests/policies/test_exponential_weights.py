@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from helpers.cases import each
 from helpers.decision_checks import Game
 
 from graphbandits import simulate
@@ -35,7 +36,7 @@ def test_exp3_set_matches_hand_calculation() -> None:
     )
 
 
-@pytest.mark.parametrize(("r", "bound"), [(0.0, 3.0), (1.0, 1.0), (0.5, 1.75)])
+@each(("r", "bound"), [(0.0, 3.0), (1.0, 1.0), (0.5, 1.75)])
 def test_exp3_set_under_random_feedback_matches_hand_calculation(r: float, bound: float) -> None:
     """Q = (1 - (1-r)^K) / r, and q = p + (1 - p) r."""
     eta, q = math.sqrt(2 * math.log(3) / (100 * bound)), 1 / 3 + 2 / 3 * r
@@ -58,7 +59,7 @@ def test_exp3_g_matches_hand_calculation() -> None:
     assert after_one_loss("exp3-g", "empty", 3) == pytest.approx(want, abs=1e-14)
 
 
-@pytest.mark.parametrize(("horizon", "gamma"), [(1, 0.5), (3, 0.5), (4, 0.5), (16, 0.25)])
+@each(("horizon", "gamma"), [(1, 0.5), (3, 0.5), (4, 0.5), (16, 0.25)])
 def test_exp3_g_exploration_rate_is_at_most_half(horizon: int, gamma: float) -> None:
     """alpha = 1 on the complete graph: gamma = 1 / sqrt(T), up to 1/2."""
     game = Game("exp3-g", as_process("complete", 2), horizon)

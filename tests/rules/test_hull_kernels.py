@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-import pytest
+from helpers.cases import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -100,8 +100,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], tuple[Floats, Floats]]] = 
 }
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_frontier_matches_sorting(kind: str) -> None:
     rng = np.random.default_rng(list(KINDS).index(kind))
     sizes = [1, 2, 3, 5, 8, FEW, FEW + 1, 100, 700, MANY - 1, MANY + 1, 3 * MANY]
@@ -110,8 +109,7 @@ def test_frontier_matches_sorting(kind: str) -> None:
             assert_same(*KINDS[kind](rng, arms))
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_frontier_matches_sorting_for_many_arms(kind: str) -> None:
     assert_same(*KINDS[kind](np.random.default_rng(50), 200_000))
 
@@ -124,7 +122,6 @@ VALUES = st.one_of(
 )
 
 
-@pytest.mark.oracle
 @settings(max_examples=500, deadline=None)
 @given(
     hnp.arrays(float, st.shared(st.integers(1, 60), key="arms"), elements=VALUES),
@@ -136,7 +133,7 @@ def test_frontier_matches_sorting_with_ties(delta: Floats, gain: Floats, times: 
     assert_same(np.tile(delta, times), np.tile(gain, times))
 
 
-@pytest.mark.parametrize("size", [1, 2, FEW - 1, FEW, FEW + 1, 2 * FEW, 3 * FEW + 5, 1000])
+@each("size", [1, 2, FEW - 1, FEW, FEW + 1, 2 * FEW, 3 * FEW + 5, 1000])
 def test_merge_sort_is_stable(size: int) -> None:
     rng = np.random.default_rng(size)
     values = rng.integers(0, 1 + size // 4, 2 * size).astype(np.float64)  # with many ties

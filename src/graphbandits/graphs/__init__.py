@@ -1,12 +1,7 @@
 """Feedback graphs: one-round feedback, graph processes, named graphs, readers and graph numbers."""
 
 from graphbandits.graphs.edges import edges_text
-from graphbandits.graphs.feedback import (
-    DenseFeedback,
-    Feedback,
-    SparseFeedback,
-    UniformFeedback,
-)
+from graphbandits.graphs.feedback import DenseFeedback, Feedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.loaders import GraphLike, as_process, load_graph, make_process
 from graphbandits.graphs.numbers import (
     Bracket,

@@ -533,10 +533,8 @@ def fractional_matching(graph: Adjacency) -> tuple[int, Ints]:
     after = scipy.sparse.csgraph.maximum_bipartite_matching(graph.sparse(), perm_type="column")
     heads = np.setdiff1d(np.arange(graph.count), after)
     following, label, used = after.tolist(), [-1] * graph.count, 0
-    for v in [
-        *heads.tolist(),
-        *range(graph.count),
-    ]:  # first paths from their first vertex, then cycles
+    # first paths from their first vertex, then cycles
+    for v in [*heads.tolist(), *range(graph.count)]:
         while v >= 0 and label[v] < 0:
             u = following[v]
             label[v] = used

@@ -117,21 +117,33 @@ def fractional_dominating_set(graph: Feedback) -> Floats:
     return cached_by_graph(_BY_GRAPH, graph, _dominating_weights)
 
 
-def _dominating_weights(graph: Feedback) -> Floats:
+def check_deterministic(graph: Feedback) -> None:
     if not graph.deterministic:
         raise InputError(
-            "a dominating set is defined for graphs of entries 0 and 1; this graph has other "
+            "this number is defined for graphs of entries 0 and 1; the given graph has other "
             "probabilities"
         )
-    arms = graph.arms
-    if isinstance(graph, UniformFeedback):  # every arm reveals all arms, or only itself
-        first_arm = np.eye(1, arms)
-        return np.where(graph.r[:, None] > 0.0, first_arm, np.ones((1, arms)))
+
+
+def _dominating_weights(graph: Feedback) -> Floats:
+    check_deterministic(graph)
+    if isinstance(graph, UniformFeedback):
+        return _one_or_all(graph, graph.r > 0.0).astype(np.float64)
     if isinstance(graph, SparseFeedback):
-        rows = graph.weight, graph.column, graph.start
-        return _solve(scipy.sparse.csr_array(rows, shape=(arms, arms)))[None]
+        return _solve(_sparse_rows(graph))[None]
     packed = np.packbits(matrices(graph, 1) > 0.0, axis=-1)
-    return np.stack([_solve_packed(arms, matrix.tobytes()) for matrix in packed])
+    return np.stack([_solve_packed(graph.arms, matrix.tobytes()) for matrix in packed])
+
+
+def _one_or_all(graph: UniformFeedback, one_suffices: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the first arm for the trials in which one suffices, all arms for the others."""
+    arms: NDArray[np.bool_] = (np.arange(graph.arms) == 0) | ~one_suffices[:, None]
+    return arms
+
+
+def _sparse_rows(graph: SparseFeedback) -> Any:
+    rows = graph.weight, graph.column, graph.start
+    return scipy.sparse.csr_array(rows, shape=(graph.arms, graph.arms))
 
 
 @lru_cache(maxsize=CACHE_SIZE)
@@ -158,15 +170,11 @@ def dominating_set(graph: Feedback) -> NDArray[np.bool_]:
 
 
 def _greedy_sets(graph: Feedback) -> NDArray[np.bool_]:
-    arms = graph.arms
     if isinstance(graph, UniformFeedback):  # an arm reveals itself with probability 1
-        first_arm = np.eye(1, arms, dtype=np.bool_)
-        return np.where(graph.r[:, None] >= LIKELY, first_arm, np.ones((1, arms), np.bool_))
+        return _one_or_all(graph, graph.r >= LIKELY)
     if isinstance(graph, SparseFeedback):
-        rows = graph.weight, graph.column, graph.start
-        return _greedy_set(scipy.sparse.csr_array(rows, shape=(arms, arms)))[None]
-    dense = matrices(graph, 1)
-    return np.stack([_greedy_set(scipy.sparse.csr_array(matrix)) for matrix in dense])
+        return _greedy_set(_sparse_rows(graph))[None]
+    return np.stack([_greedy_set(scipy.sparse.csr_array(matrix)) for matrix in matrices(graph, 1)])
 
 
 def _greedy_set(matrix: Any) -> NDArray[np.bool_]:

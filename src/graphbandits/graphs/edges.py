@@ -97,18 +97,19 @@ class EdgeBuilder:
             return self.where(int(row[k]))
 
         both = undirected(self._types, where) if directed is None else not directed
-        return fixed_graph(tuple(self._index)[1:], source, target, weight, both, where)
+        names = tuple(self._index)[1:]
+        return Fixed(named_edges(names, source, target, weight, both, where), names)
 
 
-def fixed_graph(
-    names: Sequence[str],
+def named_edges(
+    names: Sequence[object],
     source: Ints,
     target: Ints,
     weight: Floats,
     both: bool | NDArray[np.bool_] = False,
     where: Where = lambda k: "",
-) -> Fixed:
-    """Build a fixed graph from edges k = 0, 1, ...; edges of ``both`` have both directions.
+) -> Feedback:
+    """Build feedback from edges k = 0, 1, ...; edges of ``both`` have both directions.
 
     Self-loops are added. A self-loop in the input must have probability 1, and repeated edges must
     have the same probability.
@@ -126,7 +127,7 @@ def fixed_graph(
     start = np.where(back, target[edge], source[edge])
     end = np.where(back, source[edge], target[edge])
     try:
-        feedback = from_edges(len(names), start, end, weight[edge])
+        return from_edges(len(names), start, end, weight[edge])
     except RepeatedEdgeError as error:
         earlier, repeated = (int(edge[k]) for k in error.edges)
         k = error.edges[1]
@@ -134,7 +135,6 @@ def fixed_graph(
             f"{where(repeated)}the edge {names[start[k]]} -> {names[end[k]]} has probability "
             f"{weight[repeated]:g} here, but {weight[earlier]:g} earlier: repeated edges must agree"
         ) from None
-    return Fixed(feedback, tuple(names))
 
 
 def undirected(types: Sequence[str], where: Where) -> bool | NDArray[np.bool_]:
@@ -266,45 +266,33 @@ class EdgesText:
             raise InputError(f"edges: cannot read {given!r}: {_ALLOWED}")
         # a text of one number is parsed as an int
         object.__setattr__(self, "pairs", " ".join(map(str, parts)))
-        _read(self.pairs)
+        self.process(None)
 
     def process(self, arms: int | None) -> Process:
-        largest, edges = _read(self.pairs)
-        requested = largest if arms is None else check_integer(arms, "the number of arms")
-        ends = np.array([*edges], np.int64).reshape(-1, 2)
-        weight = np.array([*edges.values()], np.float64)
-        return Fixed(from_edges(max(requested, largest), ends[:, 0], ends[:, 1], weight))
+        parts = re.split(r"[\s,]+", self.pairs.strip(" ,\t\n"))
 
+        def where(k: int) -> str:
+            return f"edges: '{parts[k]}': "
 
-def _read(text: str) -> tuple[int, dict[tuple[int, int], float]]:
-    """Return the number of arms and the probability of each edge, with arms numbered from 0."""
-    parts = re.split(r"[\s,]+", text.strip(" ,\t\n"))
-
-    def where(k: int) -> str:
-        return f"edges: '{parts[k]}': "
-
-    matches = [_EDGE.fullmatch(part) for part in parts]
-    chances = probabilities([match[4] or "1" if match else "1" for match in matches], where)
-    largest, edges = 0, dict[tuple[int, int], float]()
-    for k, (match, chance) in enumerate(zip(matches, chances.tolist(), strict=True)):
-        if match is None:
-            raise InputError(f"edges: cannot read '{parts[k]}' in '{text}': {_ALLOWED}")
-        source, target = (int(digits[:20]) for digits in (match[1], match[3] or match[1]))
-        if not 1 <= min(source, target) <= max(source, target) <= LARGEST_ARM:
-            raise InputError(
-                f"{where(k)}arm numbers must be from 1 to {LARGEST_ARM}; read larger graphs from a "
-                "file"
-            )
-        largest = max(largest, source, target)
-        if source == target and chance != 1.0:
-            raise InputError(f"{where(k)}the played arm is always observed: remove this self-loop")
-        for i, j in [(source, target), (target, source)][: " >-".find(match[2] or " ")]:
-            if edges.setdefault((i - 1, j - 1), chance) != chance:
+        ends, texts, both = [], [], []
+        for k, part in enumerate(parts):
+            match = _EDGE.fullmatch(part)
+            if match is None:
+                raise InputError(f"edges: cannot read '{part}' in '{self.pairs}': {_ALLOWED}")
+            edge = [int(digits[:20]) for digits in (match[1], match[3] or match[1])]
+            if not 1 <= min(edge) <= max(edge) <= LARGEST_ARM:
                 raise InputError(
-                    f"{where(k)}the edge {i}>{j} has probability {chance!r} here, but "
-                    f"{edges[i - 1, j - 1]!r} earlier: repeated edges must agree"
+                    f"{where(k)}arm numbers must be from 1 to {LARGEST_ARM}; read larger graphs "
+                    "from a file"
                 )
-    return largest, edges
+            ends.append(edge)
+            texts.append(match[4] or "1")
+            both.append(match[2] == "-")
+        requested = 1 if arms is None else check_integer(arms, "the number of arms")
+        source, target = np.array(ends).T
+        names = range(1, max(requested, int(source.max()), int(target.max())) + 1)
+        chances = probabilities(texts, where)
+        return Fixed(named_edges(names, source - 1, target - 1, chances, np.array(both), where))
 
 
 def edges_text(feedback: Feedback, trial: int = 0) -> str:
@@ -318,7 +306,7 @@ def edges_text(feedback: Feedback, trial: int = 0) -> str:
     ('edges(1-2 1-3)', 'random(r=0.25)')
     """
     if isinstance(feedback, UniformFeedback):
-        return f"random(r={float(feedback.r[0 if feedback.shared else trial])!r})"
+        return f"random(r={feedback.rate(trial)!r})"
     source, target, weight = (part.tolist() for part in edge_arrays(feedback, trial))
     chances = dict(zip(zip(source, target, strict=True), weight, strict=True))
     parts = []

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from types import FunctionType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,23 +21,9 @@ from graphbandits.graphs import _feedback_kernels as kernels
 from graphbandits.rng import Keys
 
 T = TypeVar("T", bound=np.generic)
-Class = TypeVar("Class", bound=type)
 
 #: Fixed graphs of up to this many arms are stored as matrices, larger ones as rows of neighbours.
 DENSE_LIMIT = 100
-
-
-def inherit_docstrings(protocol: type) -> Callable[[Class], Class]:
-    """Copy the docstrings of a protocol to the undocumented members of a class."""
-
-    def decorate(cls: Class) -> Class:
-        for name, member in vars(cls).items():
-            documented = getattr(protocol, name, None)
-            if isinstance(member, FunctionType | property) and documented and not member.__doc__:
-                member.__doc__ = documented.__doc__
-        return cls
-
-    return decorate
 
 
 class RepeatedEdgeError(InputError):
@@ -87,7 +72,6 @@ class Feedback(Protocol):
         """Return the row of G of the played arm, ``action`` (B,), for each trial: (B, K)."""
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class DenseFeedback:
     """Feedback as a dense matrix.
@@ -102,7 +86,7 @@ class DenseFeedback:
     matrix: Floats
 
     def __post_init__(self) -> None:
-        matrix = _numbers(self.matrix, "a feedback matrix")
+        matrix = float_array(self.matrix, "a feedback matrix")
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
             raise InputError(
                 f"a feedback matrix must be square, K x K; got the shape {matrix.shape}"
@@ -150,7 +134,6 @@ class DenseFeedback:
         return rows
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class SparseFeedback:
     """Feedback as a sparse matrix in CSR format, shared by all trials; see :meth:`from_edges`.
@@ -172,7 +155,7 @@ class SparseFeedback:
 
     def __post_init__(self) -> None:
         start, column = (np.array(part, np.int64) for part in (self.start, self.column))
-        weight = _numbers(self.weight, "a sparse graph")
+        weight = float_array(self.weight, "a sparse graph")
         arms = len(start) - 1
         _check_probabilities(weight, "sparse graph")
         row = np.repeat(np.arange(arms), np.maximum(np.diff(start), 0)) if arms > 0 else start
@@ -210,7 +193,7 @@ class SparseFeedback:
         """
         check_integer(arms, "the number of arms")
         ends = _arm_numbers(source, arms), _arm_numbers(target, arms)
-        weights = _numbers(weight, "an edge list")
+        weights = float_array(weight, "an edge list")
         if not weights.size:
             weights = np.ones(())
         if ends[0].shape != ends[1].shape or weights.shape not in ((), ends[0].shape):
@@ -258,18 +241,20 @@ class SparseFeedback:
     def deterministic(self) -> bool:
         return bool(np.isin(self.weight, (0.0, 1.0)).all())
 
+    @property
+    def _arrays(self) -> tuple[Ints, Ints, Floats]:
+        return self.start, self.column, self.weight
+
     def gain(self, h: Floats) -> Floats:
-        return _product(kernels.sparse_gain, (self.start, self.column, self.weight), h, self.arms)
+        return _product(kernels.sparse_gain, self._arrays, h, self.arms)
 
     def observed(self, pi: Floats) -> Floats:
-        arrays = self.start, self.column, self.weight
-        return _product(kernels.sparse_observed, arrays, pi, self.arms)
+        return _product(kernels.sparse_observed, self._arrays, pi, self.arms)
 
     def reveal(self, action: Ints, keys: Keys, t: int) -> tuple[Ints, Ints]:
         action = _actions(action, self.arms)
         capacity = int((self.start[action + 1] - self.start[action]).sum())
-        arrays = self.start, self.column, self.weight, action
-        return _revealed(kernels.sparse_reveal, arrays, capacity, keys, t)
+        return _revealed(kernels.sparse_reveal, (*self._arrays, action), capacity, keys, t)
 
     def reach(self, action: Ints) -> Floats:
         rows = np.zeros((len(action), self.arms))
@@ -282,7 +267,6 @@ class SparseFeedback:
         return DenseFeedback(self.reach(np.arange(self.arms)))
 
 
-@inherit_docstrings(Feedback)
 @dataclass(frozen=True, eq=False)
 class UniformFeedback:
     """Feedback in which every arm that is not played is observed with the same probability r.
@@ -301,7 +285,7 @@ class UniformFeedback:
     count: int
 
     def __init__(self, r: object, count: int) -> None:
-        rate = np.atleast_1d(_numbers(r, "the probability r"))
+        rate = np.atleast_1d(float_array(r, "the probability r"))
         if rate.ndim != 1 or not rate.size:
             raise InputError(f"r must be one number, or one per trial; got the shape {rate.shape}")
         _check_probabilities(rate, "probability r")
@@ -318,6 +302,9 @@ class UniformFeedback:
     @property
     def shared(self) -> bool:
         return len(self.r) == 1
+
+    def rate(self, trial: int = 0) -> float:
+        return float(self.r[0 if self.shared else trial])
 
     def gain(self, h: Floats) -> Floats:
         return _product(kernels.uniform_gain, (self.r,), h, self.arms)
@@ -342,6 +329,11 @@ def from_edges(
     """Build a fixed graph from its edges: dense up to ``DENSE_LIMIT`` arms, sparse above."""
     sparse = SparseFeedback.from_edges(arms, source, target, weight)
     return sparse.to_dense() if arms <= DENSE_LIMIT else sparse
+
+
+def is_feedback(graph: object) -> TypeGuard[Feedback]:
+    """Whether an object is the feedback of one round, and not a process."""
+    return hasattr(graph, "reach") and hasattr(graph, "shared")
 
 
 def matrices(graph: Feedback, trials: int) -> Floats:
@@ -374,13 +366,7 @@ def subgraph(graph: Feedback, arms: Ints, trials: int = 1, rows: slice = slice(N
         sparse = object.__new__(SparseFeedback)  # valid by construction: skip the checks
         sparse.__dict__.update(start=start, column=column[kept], weight=graph.weight[edge[kept]])
         return sparse
-    if isinstance(graph, DenseFeedback):
-        matrix = graph.matrix[part][:, arms[:, None], arms]
-    elif graph.shared:
-        matrix = graph.reach(arms)[None, :, arms]
-    else:
-        played = (graph.reach(np.full(trials, arm))[part][:, arms] for arm in arms)
-        matrix = np.stack(list(played), axis=1)
+    matrix = matrices(graph, trials)[part][:, arms[:, None], arms]
     dense = object.__new__(DenseFeedback)  # entries of valid feedback: skip the checks
     dense.__dict__.update(matrix=np.ascontiguousarray(matrix))
     return dense
@@ -394,7 +380,7 @@ def best_in_neighbours(graph: Feedback, first: Floats, score: Floats) -> Floats:
     """
     pi = np.empty_like(first)
     if isinstance(graph, SparseFeedback):
-        kernels.sparse_in_neighbours(graph.start, graph.column, graph.weight, first, score, pi)
+        kernels.sparse_in_neighbours(*graph._arrays, first, score, pi)
         return pi
     if isinstance(graph, UniformFeedback):  # every arm reveals all arms, or only itself
         top = (score == score.max(axis=1, keepdims=True)).astype(np.float64)
@@ -427,7 +413,7 @@ def cached_by_graph(
     return result
 
 
-def _numbers(values: object, what: str) -> Floats:
+def float_array(values: object, what: str) -> Floats:
     """Copy the values to a float array in C order; later changes by the caller have no effect."""
     try:
         array = np.asarray(values)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphbandits.errors import InputError, check_bool
+from graphbandits._files import to_npz
+from graphbandits.errors import InputError
 from graphbandits.graphs.edges import MAX_ARMS
 from graphbandits.graphs.feedback import DenseFeedback, SparseFeedback, UniformFeedback
 from graphbandits.graphs.named import Recipe, build_process
@@ -90,9 +89,8 @@ def make_process(graph: GraphLike, arms: int | None, weight: str | None = "auto"
             raise InputError("'file:' needs the path of a graph file, such as file:edges.txt")
         if graph.startswith("file:"):
             return load_graph(graph.removeprefix("file:"))
-        if os.path.isfile(
-            graph
-        ):  # unlike Path.is_file, accepts texts that are too long for a file name
+        # unlike Path.is_file, it accepts texts that are too long for a file name
+        if os.path.isfile(graph):
             raise InputError(f"'{graph}' is a file: use file:{graph}")
         return build_process(build("graph", graph), arms)
     if is_frame(graph):  # first: a column may have the name of any attribute tested below
@@ -162,10 +160,6 @@ class File:
     def examples(cls) -> list[File]:
         return [cls(str(Path(__file__).parent / "friends.csv"))]
 
-    def __post_init__(self) -> None:
-        if self.directed is not None:
-            check_bool(self.directed, "file: directed")
-
     def process(self, arms: int | None) -> Process:
         return load_graph(**vars(self))
 
@@ -231,17 +225,10 @@ def _reader(file: GraphFile) -> tuple[str, Callable[..., Fixed], tuple[str, ...]
 
 Arrays = dict[str, NDArray[Any]]
 
-#: Classes by their names in files; these names do not change when a class is renamed.
-_KINDS: dict[str, type] = {
-    "Dense": DenseFeedback,
-    "Sparse": SparseFeedback,
-    "Uniform": UniformFeedback,
-    "Fixed": Fixed,
-    "GivenSequence": GivenSequence,
-    "RandomFeedback": RandomFeedback,
-    "RevealedErdosRenyi": RevealedErdosRenyi,
-}
-_KIND_NAMES = {cls: name for name, cls in _KINDS.items()}
+_FEEDBACKS = DenseFeedback, SparseFeedback, UniformFeedback
+_PROCESSES = Fixed, GivenSequence, RandomFeedback, RevealedErdosRenyi
+#: Classes by their names in files.
+_KINDS = {cls.__name__: cls for cls in (*_FEEDBACKS, *_PROCESSES)}
 
 
 def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
@@ -255,12 +242,9 @@ def pack(value: object, arrays: Arrays, path: str = "graph") -> Any:
     if isinstance(value, np.ndarray):
         arrays[path] = value
         return {"array": path}
-    if type(value) in _KIND_NAMES and dataclasses.is_dataclass(value):
-        fields = {
-            field.name: pack(getattr(value, field.name), arrays, f"{path}/{field.name}")
-            for field in dataclasses.fields(value)
-        }
-        return {"kind": _KIND_NAMES[type(value)], "fields": fields}
+    if type(value) in _KINDS.values():
+        fields = {name: pack(part, arrays, f"{path}/{name}") for name, part in vars(value).items()}
+        return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
     if value is None or isinstance(value, bool | int | float | str):
@@ -308,9 +292,4 @@ def fingerprint(process: Process) -> str | None:
         config = pack(process, arrays)
     except InputError:
         return None
-    digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.ravel().data)  # no copy: the array may be large
-    return digest.hexdigest()
+    return hashlib.sha256(to_npz(config, arrays)).hexdigest()

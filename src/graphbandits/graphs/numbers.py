@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -28,8 +29,14 @@ from graphbandits.graphs._independence import (
     mutual_edges,
     reveal_matrix,
 )
-from graphbandits.graphs.dominating_sets import fractional_cover, integer_cover
-from graphbandits.graphs.feedback import Feedback, UniformFeedback, cached_by_graph, matrices
+from graphbandits.graphs.dominating_sets import check_deterministic, fractional_cover, integer_cover
+from graphbandits.graphs.feedback import (
+    Feedback,
+    UniformFeedback,
+    cached_by_graph,
+    is_feedback,
+    matrices,
+)
 from graphbandits.graphs.loaders import GraphLike, make_process
 from graphbandits.graphs.processes import fixed_feedback
 
@@ -49,16 +56,9 @@ class DominationProblem:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = scipy.sparse.csr_array(matrix)
-        self.outgoing, self.incoming = (
-            adjacency_lists(self.matrix),
-            adjacency_lists(self.matrix.T),
-        )
-        self.arrays = (
-            self.outgoing.start,
-            self.outgoing.column,
-            self.incoming.start,
-            self.incoming.column,
-        )
+        self.outgoing = reveals = adjacency_lists(self.matrix)
+        self.incoming = by = adjacency_lists(self.matrix.T)
+        self.arrays = reveals.start, reveals.column, by.start, by.column
         self.arms = self.outgoing.count
         self._by_fewest = np.argsort(np.diff(self.incoming.start), kind="stable")
         self._by_least = np.argsort(np.diff(self.outgoing.start), kind="stable")
@@ -111,10 +111,7 @@ class DominationProblem:
         and Chambolle 2011). After every few steps their means are made feasible.
         """
         z, y = best_z, best_y = self.initial_primals(), self.initial_duals()
-        step_z, step_y = (
-            1.0 / np.diff(self.outgoing.start),
-            1.0 / np.diff(self.incoming.start),
-        )
+        step_z, step_y = 1.0 / np.diff(self.outgoing.start), 1.0 / np.diff(self.incoming.start)
         turns = 32
         while not budget.exhausted and not nearly_equal(math.fsum(best_y), math.fsum(best_z)):
             mean_z, mean_y = np.zeros_like(z), np.zeros_like(y)
@@ -228,7 +225,6 @@ SMALL_NODES = 10_000
 #: Cached numbers of small graphs; there are 1024 undirected graphs of five arms.
 CACHE_SIZE = 2**16
 
-_COVERS: dict[int, dict[bytes, int]] = {}
 _COVERS_BY_GRAPH: WeakKeyDictionary[Feedback, Ints] = WeakKeyDictionary()
 
 
@@ -238,11 +234,6 @@ def independence_number(graph: Feedback) -> int:
     The graph must have entries 0 and 1 and be shared by all trials. If the search exceeds its step
     budget, the result is the best upper bound that was found. It does not depend on the clock.
     """
-    check_deterministic(graph)
-    if not graph.shared:
-        raise InputError(
-            "the independence number needs one graph, but this graph differs between trials"
-        )
     if isinstance(graph, UniformFeedback):
         return 1 if graph.r[0] > 0.0 else graph.arms
     return independent_set(either_direction(graph), Budget(steps=STEPS), lambda *_: None)[1]
@@ -258,40 +249,19 @@ def clique_cover_numbers(graph: Feedback) -> Ints:
     if isinstance(graph, UniformFeedback):
         return np.where(graph.r > 0.0, 1, graph.arms)
     if not graph.shared:
-        return _each(matrices(graph, 1))
+        edges = matrices(graph, 1) > 0.0  # cached by their bits: an audit asks in every round
+        packed = np.packbits((edges & edges.transpose(0, 2, 1)).reshape(len(edges), -1), axis=1)
+        return np.array([_small_cover_number(graph.arms, row.tobytes()) for row in packed])
     return cached_by_graph(_COVERS_BY_GRAPH, graph, _cover_number)
 
 
-def check_deterministic(graph: Feedback) -> None:
-    if not graph.deterministic:
-        raise InputError(
-            "this number is defined for graphs of entries 0 and 1; the given graph has other "
-            "probabilities"
-        )
-
-
-def _each(stack: Floats) -> Ints:
-    """Return the number of each matrix, cached by its bits: an audit needs it in every round."""
-    trials, arms, _ = stack.shape
-    edges = stack > 0.0
-    edges &= edges.transpose(0, 2, 1)
-    packed = np.packbits(edges.reshape(trials, -1), axis=1)
-    size, data = packed.shape[1], packed.tobytes()
-    keys = [data[k : k + size] for k in range(0, len(data), size)]
-    known = _COVERS.setdefault(arms, {})
-    # read once: another thread may clear the cache at any time
-    numbers = {key: known.get(key) for key in keys}
-    place = {key: k for k, key in enumerate(keys) if numbers[key] is None}
-    if place:
-        new = edges[list(place.values())]
-        found = np.empty(len(new), np.int64)
-        kernels.cover_numbers(new, SMALL_NODES, found)
-        computed = dict(zip(place, found.tolist(), strict=True))
-        if len(known) >= CACHE_SIZE:
-            known.clear()
-        known.update(computed)
-        numbers |= computed
-    return np.array([numbers[key] for key in keys])
+@lru_cache(maxsize=CACHE_SIZE)
+def _small_cover_number(arms: int, bits: bytes) -> int:
+    """Return the number of the graph of packed mutual edges."""
+    edges = np.unpackbits(np.frombuffer(bits, np.uint8), count=arms * arms)
+    found = np.empty(1, np.int64)
+    kernels.cover_numbers(edges.astype(np.bool_).reshape(1, arms, arms), SMALL_NODES, found)
+    return int(found[0])
 
 
 def _cover_number(graph: Feedback) -> Ints:
@@ -453,8 +423,8 @@ def clique_cover(
     >>> clique_cover("paper")
     Bracket(lower=2, upper=2, certificate=((0, 1, 2), (3, 4)))
     """
-    feedback, budget, report = _start_search(graph, time_limit, progress)
-    if count := _uniform_number(feedback, report):
+    feedback, budget, report, count = _start_search(graph, time_limit, progress)
+    if count:
         return Bracket(count, count, _cliques(np.arange(feedback.arms) % count))
     lower, upper, label = cover_by_cliques(mutual_edges(feedback), budget, report)
     return Bracket(lower, upper, _cliques(label))
@@ -471,8 +441,8 @@ def independence(
     >>> independence("paper").certificate
     (0, 3)
     """
-    feedback, budget, report = _start_search(graph, time_limit, progress)
-    if count := _uniform_number(feedback, report):
+    feedback, budget, report, count = _start_search(graph, time_limit, progress)
+    if count:
         return Bracket(count, count, tuple(range(count)))
     lower, upper, found = independent_set(either_direction(feedback), budget, report)
     return Bracket(lower, upper, _arms(found))
@@ -488,12 +458,11 @@ def domination(
     >>> domination("paper").certificate
     (2,)
     """
-    feedback, budget, report = _start_search(graph, time_limit, progress)
-    if count := _uniform_number(feedback, report):
+    feedback, budget, report, count = _start_search(graph, time_limit, progress)
+    if count:
         return Bracket(count, count, tuple(range(count)))
-    lower, upper, found = minimum_dominating_set(
-        DominationProblem(reveal_matrix(feedback)), budget, report
-    )
+    problem = DominationProblem(reveal_matrix(feedback))
+    lower, upper, found = minimum_dominating_set(problem, budget, report)
     return Bracket(lower, upper, _arms(found))
 
 
@@ -507,17 +476,21 @@ def fractional_domination(
     that agree up to a relative difference of 1e-9 are considered equal. Buccapatnam, Eryilmaz and
     Shroff (2014). The parameters are those of :func:`clique_cover`.
     """
-    feedback, budget, report = _start_search(graph, time_limit, progress)
-    if count := float(_uniform_number(feedback, report)):
-        return Bracket(count, count, tuple(float(arm < count) for arm in range(feedback.arms)))
+    feedback, budget, report, count = _start_search(graph, time_limit, progress)
+    if count:
+        weights = tuple(float(arm < count) for arm in range(feedback.arms))
+        return Bracket(float(count), float(count), weights)
     lower, upper, z = dominating_weights(DominationProblem(reveal_matrix(feedback)), budget, report)
     return Bracket(lower, upper, tuple(z.tolist()))
 
 
 def _start_search(
     graph: GraphLike, time_limit: object, progress: Progress | None
-) -> tuple[Feedback, Budget, Progress]:
-    """Return the graph, the budget of its search and the function that reports better bounds."""
+) -> tuple[Feedback, Budget, Progress, int]:
+    """Return the graph, the budget of its search and the function that reports better bounds.
+
+    The last value is the number if every arm reveals all arms, or only itself; 0 for other graphs.
+    """
     feedback = _fixed_graph(graph)
     known: list[tuple[float, float]] = []
 
@@ -528,36 +501,23 @@ def _start_search(
             known[:] = [(lower, upper)]
             progress(lower, upper)
 
-    return feedback, Budget(seconds=check_positive(time_limit, "time_limit")), report
+    budget, count = Budget(seconds=check_positive(time_limit, "time_limit")), 0
+    if isinstance(feedback, UniformFeedback):
+        count = 1 if feedback.rate() > 0.0 else feedback.arms
+        report(count, count)
+    return feedback, budget, report, count
 
 
 def _fixed_graph(graph: GraphLike) -> Feedback:
     """Convert to a 0/1 graph that is the same in all rounds and trials, or raise an error."""
-    if hasattr(graph, "reach") and hasattr(graph, "gain"):
-        feedback: Feedback | None = graph
-    else:
-        feedback = fixed_feedback(make_process(graph, None))
-    if feedback is None:
+    feedback = graph if is_feedback(graph) else fixed_feedback(make_process(graph, None))
+    if feedback is None or not feedback.shared:
         raise InputError(
-            "this number is defined for a fixed graph, but the given graph may change from round "
-            "to round: pass the graph of one round"
-        )
-    if not feedback.shared:
-        raise InputError(
-            "this number is defined for one graph, but the given graph differs between trials: "
-            "pass the matrix of one trial"
+            "this number is defined for one graph, but the given graph may change from round to "
+            "round, or differs between trials: pass the graph of one round and trial"
         )
     check_deterministic(feedback)
     return feedback
-
-
-def _uniform_number(feedback: Feedback, report: Progress) -> int:
-    """Return the number if every arm reveals all arms, or only itself; 0 for other graphs."""
-    if not isinstance(feedback, UniformFeedback):
-        return 0
-    count = 1 if feedback.r[0] > 0.0 else feedback.arms
-    report(count, count)
-    return count
 
 
 def _arms(vertices: Ints) -> Arms:

@@ -15,13 +15,7 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints
-from graphbandits.errors import (
-    InputError,
-    check_bool,
-    check_integer,
-    check_probability,
-    nearest,
-)
+from graphbandits.errors import InputError, check_bool, check_integer, check_probability, nearest
 from graphbandits.graphs._feedback_kernels import erdos_renyi
 from graphbandits.graphs.feedback import (
     DENSE_LIMIT,
@@ -29,7 +23,6 @@ from graphbandits.graphs.feedback import (
     Feedback,
     SparseFeedback,
     UniformFeedback,
-    inherit_docstrings,
     matrices,
     subgraph,
 )
@@ -72,7 +65,6 @@ class Process(Protocol):
         """
 
 
-@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class Fixed:
     """The same feedback in every round: a deterministic graph or a probabilistic matrix.
@@ -105,7 +97,6 @@ class Fixed:
         return self.feedback
 
 
-@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class GivenSequence:
     """A list of feedback, one entry per round, the same for all trials.
@@ -148,7 +139,6 @@ class GivenSequence:
         return self.feedbacks[_index_of_round(t, len(self.feedbacks), "graphs")]
 
 
-@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class RevealedErdosRenyi:
     """Erdos-Renyi graph of entries 0 and 1, redrawn in each round and revealed.
@@ -188,10 +178,8 @@ class RevealedErdosRenyi:
         limit = SHARED_LIMIT if self.shared else DENSE_LIMIT
         if self.arms > limit:
             raise InputError(
-                f"revealed-er draws a {self.arms} x {self.arms} matrix "
-                + ("per round" if self.shared else "per trial and round")
-                + f": use at most {limit} arms"
-                + ("" if self.shared else f", or at most {SHARED_LIMIT} with shared=true")
+                f"revealed-er draws a {self.arms} x {self.arms} matrix per trial and round: use at "
+                f"most {DENSE_LIMIT} arms, or {SHARED_LIMIT} with shared=true"
             )
 
     def round(self, t: int, keys: Keys) -> Feedback:
@@ -204,7 +192,6 @@ class RevealedErdosRenyi:
         return feedback
 
 
-@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class RandomFeedback:
     """Random feedback: each arm that is not played is observed with probability r_t.
@@ -235,22 +222,20 @@ class RandomFeedback:
     graph_known: str = "before"
 
     def __post_init__(self) -> None:
-        self.__dict__.update(arms=check_integer(self.arms, "arms"))
+        arms, r = check_integer(self.arms, "arms"), self.r
         check_graph_known(self.graph_known)
-        self.__dict__.update(
-            low=check_probability(self.low, "low"), high=check_probability(self.high, "high")
-        )
-        if self.low > self.high:
-            raise InputError(f"low must not exceed high; got low={self.low}, high={self.high}")
+        low, high = check_probability(self.low, "low"), check_probability(self.high, "high")
+        if low > high:
+            raise InputError(f"low must not exceed high; got low={low}, high={high}")
         check_bool(self.shared, "shared")
-        self.__dict__.update(names=check_names(self.names, self.arms))
-        if isinstance(self.r, np.ndarray | Sequence) and not isinstance(self.r, str):
-            if not len(self.r):
+        if isinstance(r, np.ndarray | Sequence) and not isinstance(r, str):
+            if not len(r):
                 raise InputError("r is an empty sequence: give one probability per round")
-            rates = tuple(check_probability(r, f"r of round {t}") for t, r in enumerate(self.r, 1))
-            self.__dict__.update(r=rates)
-        elif self.r is not None:
-            self.__dict__.update(r=check_probability(self.r, "r"))
+            r = tuple(check_probability(one, f"r of round {t}") for t, one in enumerate(r, 1))
+        elif r is not None:
+            r = check_probability(r, "r")
+        names = check_names(self.names, arms)
+        self.__dict__.update(arms=arms, r=r, low=low, high=high, names=names)
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -289,7 +274,6 @@ def fixed_feedback(process: Process) -> Feedback | None:
     return UniformFeedback(rates[0], process.arms) if len(set(rates)) == 1 else None
 
 
-@inherit_docstrings(Process)
 @dataclass(frozen=True, eq=False)
 class _RestrictedProcess:
     """A process of a plug-in class, restricted to some of its arms."""
@@ -351,31 +335,28 @@ def check_names(names: Iterable[object] | None, arms: int) -> tuple[str, ...] | 
     if len(values) != arms:
         raise InputError(f"names must have one entry per arm: got {len(values)} for {arms} arms")
     for k, value in enumerate(values):
-        name = value.strip() if type(value) is str else _name(value, k)
-        if not name:
+        if not isinstance(value, str):
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise InputError(
+                    f"the name of arm {k} (the first is 0) must be a text or a whole number, not "
+                    f"{value!r}"
+                )
+            value = int(value)
+        name = str(value).strip()
+        if not name or name in known:
             raise InputError(
-                f"the name of arm {k} (the first is 0) is blank ({value!r}): give every arm a name"
+                f"the name '{name}' of arm {k} (the first is 0) is blank, or that of another arm: "
+                "names must be distinct and not blank"
             )
-        if name in known:
-            raise InputError(f"two arms have the name '{name}': names must be distinct")
         known[name] = None
     return tuple(known)
-
-
-def _name(value: object, k: int) -> str:
-    if isinstance(value, str):
-        return str(value).strip()
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(int(value))
-    raise InputError(
-        f"the name of arm {k} (the first is 0) must be a text or a whole number, not {value!r}"
-    )
 
 
 def _check_shared(feedback: Feedback) -> None:
     if not feedback.shared:
         raise InputError(
-            "a fixed graph must have one matrix (or one r) for all trials, not one per trial"
+            "a fixed graph must have one K x K matrix (or one r) for all trials, not one per "
+            "trial; for one graph per round give a list of matrices"
         )
 
 
@@ -395,10 +376,7 @@ def edge_arrays(feedback: Feedback, trial: int = 0) -> tuple[Ints, Ints, Floats]
         source = np.repeat(np.arange(feedback.arms), np.diff(feedback.start))
         target, weight = feedback.column, feedback.weight
     else:
-        if (
-            isinstance(feedback, UniformFeedback)
-            and feedback.r[0 if feedback.shared else trial] == 0.0
-        ):
+        if isinstance(feedback, UniformFeedback) and feedback.rate(trial) == 0.0:
             empty = np.empty(0, np.int64)
             return empty, empty, np.empty(0)
         if feedback.arms**2 > MOST_EDGES:
@@ -436,7 +414,7 @@ class Shape:
         arms = feedback.arms
         pairs = arms * (arms - 1)
         if isinstance(feedback, UniformFeedback):  # without a matrix
-            r = float(feedback.r[0 if feedback.shared else trial])
+            r = feedback.rate(trial)
             joined = r > 0.0 and arms > 1
             degree = np.full(arms, (arms - 1) * r)
             edges = pairs // 2 if joined else 0

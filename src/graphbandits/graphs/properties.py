@@ -93,11 +93,9 @@ def most_outcomes(process: Process) -> float:
     if isinstance(process, RandomFeedback):
         return _uniform(0.5, arms)
     # K distinct sets of K - 1 arms, and the set of all arms
-    return (
-        _power(2, arms - 1) * (arms + 1)
-        if process.deterministic
-        else 2 * arms * _power(3, arms - 1)
-    )
+    if process.deterministic:
+        return _power(2, arms - 1) * (arms + 1)
+    return 2 * arms * _power(3, arms - 1)
 
 
 def _power(base: int, exponent: int) -> float:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphbandits._files import MOST_UNPACKED, check_array_header, check_npz, read_bytes
 from graphbandits._types import Floats
@@ -27,10 +28,9 @@ from graphbandits.graphs.edges import (
     EdgeBuilder,
     Where,
     convert_numbers,
-    correction,
-    fixed_graph,
     is_missing,
     is_number,
+    named_edges,
     parse_floats,
     probabilities,
 )
@@ -39,7 +39,9 @@ from graphbandits.graphs.feedback import (
     DenseFeedback,
     Feedback,
     first_invalid_probability,
+    float_array,
     from_edges,
+    is_feedback,
 )
 from graphbandits.graphs.processes import Fixed, Process, check_names, edge_arrays
 
@@ -65,16 +67,12 @@ def from_matrix(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
     False
     """
     dense = DenseFeedback(matrix)
-    if not dense.shared:
-        raise InputError(
-            "a fixed graph must be one K x K matrix; for one graph per round give a list of "
-            f"{len(dense.matrix)} matrices"
-        )
-    known = check_names(names, dense.arms)
+    fixed = Fixed(dense, check_names(names, dense.arms))
     if dense.arms <= DENSE_LIMIT:
-        return Fixed(dense, known)
+        return fixed
     source, target = np.nonzero(dense.matrix[0])
-    return Fixed(from_edges(dense.arms, source, target, dense.matrix[0, source, target]), known)
+    weight = dense.matrix[0, source, target]
+    return Fixed(from_edges(dense.arms, source, target, weight), fixed.names)
 
 
 def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
@@ -100,19 +98,12 @@ def from_sparse(matrix: Any, names: Iterable[str | int] | None = None) -> Fixed:
             f"({row[invalid]}, {column[invalid]}) is {chance[invalid]:g}"
         )
     kept = ~((row == column) & (chance == 0.0))
-    row, column, chance = row[kept], column[kept], chance[kept]
-    loop = np.flatnonzero((row == column) & (chance != 1.0))
-    if loop.size:
-        at = row[loop[0]]
-        raise InputError(
-            "the diagonal of a sparse matrix must be 1 or empty, because the played arm is always "
-            f"observed; entry ({at}, {at}) is {chance[loop[0]]:g}"
-        )
-    return Fixed(from_edges(shape[0], row, column, chance), check_names(names, shape[0]))
+    feedback = named_edges(range(shape[0]), row[kept], column[kept], chance[kept])
+    return Fixed(feedback, check_names(names, shape[0]))
 
 
 def adjacency(
-    matrix: Floats,
+    matrix: NDArray[Any],
     names: tuple[str, ...] | None,
     entry: Callable[[int, int], str],
     hint: str = "",
@@ -121,6 +112,9 @@ def adjacency(
 
     ``entry`` returns the start of an error message about an entry.
     """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise InputError(f"an adjacency matrix must be K x K, not of the shape {matrix.shape}")
+    matrix = float_array(matrix, "an adjacency matrix")
     invalid = first_invalid_probability(matrix)
     if invalid is not None:
         raise InputError(
@@ -305,8 +299,8 @@ def _check_format(file: GraphFile, head: list[Row]) -> None:
     if names_edges(words[:2]) and (len(words) == 2 or not is_number(words[2])):
         raise InputError(
             f"{file.line(number)}'{line.strip()[:60]}' looks like column names: put '# ' before "
-            "it, or separate the cells by commas or tabs and use the extension .csv or .tsv; if "
-            f"these are arms, write '{' '.join(words[:2])} 1'"
+            "it, or save a table with commas as .csv; if these are arms, write "
+            f"'{' '.join(words[:2])} 1'"
         )
     if [len(words) for _, _, words in head] == [3, 3, 3]:
         matrix = parse_floats([word for _, _, words in head for word in words])
@@ -320,19 +314,16 @@ def _check_format(file: GraphFile, head: list[Row]) -> None:
 
 def _check_row(file: GraphFile, row: Row) -> None:
     number, line, words = row
-    if len(words) > 3:
-        raise InputError(
-            f"{file.line(number)}a line must be {_FORM}, but this one has {len(words)} words; "
-            "give a table the extension .csv or .tsv, and a matrix .csv or .npy"
-        )
-    if "," in line or ";" in line:  # a,b or a, b or a ,b, but not the names a,b and c
+    commas = "," in line or ";" in line
+    if commas:  # a,b or a, b or a ,b, but not the names a,b and c
         ends = words[0] if len(words) == 1 else words[0][-1] + words[1][0] + words[1][-1]
-        if "," in ends or ";" in ends:
-            raise InputError(
-                f"{file.line(number)}words must be separated by spaces, not by commas: "
-                f"'{line.strip()[:60]}'; give a table with commas the extension .csv and a first "
-                "line of column names"
-            )
+        commas = "," in ends or ";" in ends
+    if commas or len(words) > 3:
+        raise InputError(
+            f"{file.line(number)}a line must be {_FORM}, separated by spaces, not "
+            f"'{line.strip()[:60]}'; give a table with column names the extension .csv or .tsv, "
+            "and a matrix .csv or .npy"
+        )
 
 
 def _check_counts(file: GraphFile, first: Row, arms: int, edges: int) -> None:
@@ -426,12 +417,6 @@ def from_csv(
     next(records)
     table = EdgeBuilder(file.line, columns.hint(header))
     while batch := [*islice(records, BATCH)]:
-        for line, cells in batch:
-            if len(cells) != len(header):
-                raise InputError(
-                    f"{file.line(line)}this line has {len(cells)} cells, but the first line names "
-                    f"{len(header)} columns"
-                )
         cells_of = [*zip(*(cells for _, cells in batch), strict=True)]
         table.add([line for line, _ in batch], *columns.pick(cells_of.__getitem__))
     if not len(table):
@@ -446,7 +431,10 @@ _TABLE_COMMENT = re.compile(r"[ \t]*(?:#(?:[ \t#].*|[^,;\t]*))?[\r\n]*", re.DOTA
 
 
 def _records(file: GraphFile) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record of a CSV file that is not blank, with its first line number."""
+    """Yield each record of a CSV file that is not blank, with its first line number.
+
+    All records must have the same number of cells.
+    """
     text = file.text()
     lines = io.StringIO(text, newline="")
     delimiter, skipped, start = "", 0, 0
@@ -463,10 +451,16 @@ def _records(file: GraphFile) -> Iterator[tuple[int, list[str]]]:
         skipinitialspace=True,
         strict=True,
     )
-    line = skipped + 1
+    line, width = skipped + 1, 0
     try:
         for cells in reader:
             if cells and (cells[0] or any(cell.strip() for cell in cells)):
+                if width not in (0, len(cells)):
+                    raise InputError(
+                        f"{file.line(line)}this line has {len(cells)} cells, but the lines before "
+                        f"have {width}: give every line the same number of cells"
+                    )
+                width = len(cells)
                 yield line, [cell.strip() for cell in cells]
             line = skipped + reader.line_num + 1
     except csv.Error as error:
@@ -608,12 +602,6 @@ def _from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
     """
     lines, rows = zip(*records, strict=True)
     width = len(rows[0])
-    for line, cells in records:
-        if len(cells) != width:
-            raise InputError(
-                f"{file.line(line)}this line has {len(cells)} cells, but line {lines[0]} has "
-                f"{width}; {_READ_AS_MATRIX}"
-            )
     square = len(rows) == width
     first = int(len(rows) == width + 1 or (square and _is_header(rows[0])))
     left = int(len(rows) == width - 1 or (square and first == 1))
@@ -638,16 +626,10 @@ def _from_cells(file: GraphFile, records: list[tuple[int, list[str]]]) -> Fixed:
         name = f" ({names[j]})" if names else ""
         return f"{file.line(lines[first + i])}entry {j + 1}{name}"
 
-    matrix = np.empty((arms, arms))
-    for i, cells in enumerate(rows[first:]):
-        matrix[i] = parse_floats(cells[left:])
-        if invalid := first_invalid_probability(matrix[i]):
-            text = cells[left + invalid[0]]
-            raise InputError(
-                f"{entry(i, *invalid)} must be a probability in [0, 1], not '{text}'"
-                + (correction(text) or f"; {_READ_AS_MATRIX if width > 1 else _SPACES}")
-            )
-    return adjacency(matrix, names or None, entry, f"; {_READ_AS_MATRIX}")
+    hint = f"; {_READ_AS_MATRIX if width > 1 else _SPACES}"
+    texts = [cell for cells in rows[first:] for cell in cells[left:]]
+    chances = probabilities(texts, lambda k: f"{entry(*divmod(k, arms))}: ", hint)
+    return adjacency(chances.reshape(arms, arms), names or None, entry, hint)
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -724,12 +706,10 @@ def _is_adjacency(frame: Any, labels: list[Any]) -> bool:
 
 def _from_adjacency(frame: Any, names: list[str]) -> Fixed:
     cells = frame.to_numpy()
-    if cells.dtype.kind in "biuf":
-        matrix = cells.astype(np.float64)
-    else:
-        matrix = np.array([convert_numbers(row) for row in cells.tolist()])
+    if cells.dtype.kind not in "biuf":
+        cells = np.array([convert_numbers(row) for row in cells.tolist()])
     return adjacency(
-        matrix,
+        cells,
         check_names(names, len(names)),
         lambda i, j: f"the data frame: entry ({names[i]}, {names[j]})",
         "; a data frame whose index equals its columns is an adjacency matrix; for a table of "
@@ -799,19 +779,12 @@ def from_npy(path: str | os.PathLike[str] | GraphFile) -> Fixed:
             f"{file.path}: cannot read a matrix ({reason}): save a K x K array of numbers with "
             "np.save, or a sparse matrix with scipy.sparse.save_npz"
         ) from None
-    if not isinstance(matrix, np.ndarray):
-        try:
+    try:
+        if not isinstance(matrix, np.ndarray):
             return from_sparse(matrix)
-        except InputError as error:
-            raise InputError(f"{file.path}: {error}") from None
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise InputError(
-            f"{file.path}: an adjacency matrix must be K x K; this array has the shape "
-            f"{matrix.shape}"
-        )
-    if matrix.dtype.kind not in "biuf":
-        raise InputError(f"{file.path}: the array must hold numbers in [0, 1], not {matrix.dtype}")
-    return adjacency(matrix.astype(np.float64), None, lambda i, j: f"{file.path}: entry {i, j}")
+        return adjacency(matrix, None, lambda i, j: f"entry {i, j}")
+    except InputError as error:
+        raise InputError(f"{file.path}: {error}") from None
 
 
 def _load_sparse(stream: io.BytesIO, names: list[str]) -> Any:
@@ -865,7 +838,8 @@ def from_networkx(graph: networkx.Graph, probability: str | None = "auto") -> Fi
         "; to ignore it, use Agent(..., weight=None) or as_process(graph, weight=None)",
         numbers="attribute",
     )
-    return fixed_graph(names, ends[:, 0], ends[:, 1], weight, not graph.is_directed())
+    feedback = named_edges(names, ends[:, 0], ends[:, 1], weight, not graph.is_directed())
+    return Fixed(feedback, tuple(names))
 
 
 def _weights(
@@ -893,13 +867,12 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
 
     feedback = graph.feedback if isinstance(graph, Fixed) else graph
     names = graph.names if isinstance(graph, Fixed) else None
-    if not is_feedback(feedback):
+    if not is_feedback(feedback) or not feedback.shared:
         raise InputError(
-            "to_networkx needs a fixed graph or the feedback of one round: for a process that "
-            "changes, pass process.round(t, Keys(seed)); for anything else, as_process(graph)"
+            "to_networkx needs a fixed graph, or the feedback of one round that all trials share: "
+            "for a process that changes, pass process.round(t, Keys(seed)); for anything else, "
+            "as_process(graph)"
         )
-    if not feedback.shared:
-        raise InputError("to_networkx needs one graph, but this feedback has one per trial")
     nodes: Sequence[object] = names or range(feedback.arms)
     source, target, weight = edge_arrays(feedback)
     result = networkx.DiGraph()
@@ -909,11 +882,6 @@ def to_networkx(graph: Process | Feedback) -> networkx.DiGraph:
         for i, j, p in zip(source.tolist(), target.tolist(), weight.tolist(), strict=True)
     )
     return result
-
-
-def is_feedback(graph: object) -> TypeGuard[Feedback]:
-    """Whether an object is the feedback of one round, and not a process."""
-    return hasattr(graph, "reach") and hasattr(graph, "shared")
 
 
 def from_graphml(
@@ -941,10 +909,8 @@ def from_graphml(
     if root.tag != "graphml":
         raise root.error(f"GraphML must start with <graphml>, not with <{root.tag}>")
     graphs, keys = [*root.iter("graph")], {key.need("id"): key for key in root.iter("key")}
-    if not graphs:
-        raise InputError(f"{file.path}: the file has no <graph> element")
-    if len(graphs) > 1:
-        raise graphs[1].error("second <graph>: a file must have one graph, without nested graphs")
+    if len(graphs) != 1:
+        raise InputError(f"{file.path}: a file must have one <graph>, not {len(graphs)}")
     for element in root.iter("hyperedge"):
         raise element.error("<hyperedge> is not supported: an edge must have two ends")
     undirected = graphs[0].need("edgedefault", "directed", "undirected") == "undirected"
@@ -976,7 +942,7 @@ def from_graphml(
     weight = _weights(edge_data, probability, where, "; probability=None ignores the attribute")
     if label is not None:
         names = _distinct(nodes, [data.get(label) for data in node_data], label)
-    return fixed_graph(names, ends[:, 0], ends[:, 1], weight, both, where)
+    return Fixed(named_edges(names, ends[:, 0], ends[:, 1], weight, both, where), tuple(names))
 
 
 def _parse_xml(file: GraphFile) -> Any:

@@ -21,7 +21,7 @@ from graphbandits.errors import (
     short_repr,
 )
 from graphbandits.graphs import GraphLike
-from graphbandits.graphs.edges import fixed_graph
+from graphbandits.graphs.edges import named_edges
 from graphbandits.graphs.loaders import File
 from graphbandits.graphs.processes import Fixed
 from graphbandits.live.agent import Agent
@@ -102,7 +102,9 @@ def _from_edges(arms: tuple[Arm, ...], edges: list[list[Any]], directed: bool) -
     if not number:
         raise InputError("a graph needs all arms: name an arm without edges as [arm]")
     source, target = np.array(ends, np.int64).reshape(-1, 2).T
-    return fixed_graph(tuple(number), source, target, np.array(chances, np.float64), not directed)
+    weight = np.array(chances, np.float64)
+    names = tuple(number)
+    return Fixed(named_edges(names, source, target, weight, not directed), names)
 
 
 # JSON ---------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Fixed, GraphLike, as_process
+from graphbandits.graphs.feedback import is_feedback
 from graphbandits.graphs.processes import Shape, check_names, fixed_feedback
-from graphbandits.graphs.readers import is_feedback
 from graphbandits.plots import style
 from graphbandits.plots.style import GREY, INK, NOTE, SMALL, TWO_COLUMNS, literal, text_width
 

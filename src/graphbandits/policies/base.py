@@ -340,22 +340,16 @@ def as_policy(given: object) -> Policy:
     policy: Any = build("policy", given) if isinstance(given, str) else given
     parts = ("needs", "exact", "init", "propose", "update")
     missing = [part for part in parts if not hasattr(policy, part)]
-    if isinstance(policy, type) or len(missing) == len(parts):
+    if isinstance(policy, type) or missing:
         raise InputError(
             f"a policy must be a text such as 'ids-n' or a policy object, not {given!r}"
+            + (f", which has no {', '.join(missing)}" if missing else "")
         )
-    if missing:
-        raise InputError(f"policy '{name_of(policy)}' lacks {', '.join(missing)}")
-    if not isinstance(policy.needs, Needs):
+    needs, accepts = policy.needs, getattr(policy, "accepts", None)
+    if not isinstance(needs, Needs) or not isinstance(accepts, Support | None):
         raise InputError(
-            f"policy '{name_of(policy)}': needs must be a Needs object, not {policy.needs!r}: "
-            "write needs: ClassVar[Needs] = Needs(...)"
-        )
-    accepts = getattr(policy, "accepts", None)
-    if accepts is not None and not isinstance(accepts, Support):
-        raise InputError(
-            f"policy '{name_of(policy)}': accepts must be None or a support such as "
-            f"interval(0, 1), not {accepts!r}"
+            f"policy '{name_of(policy)}': needs must be a Needs object, not {needs!r}, and accepts "
+            f"must be None or a support such as interval(0, 1), not {accepts!r}"
         )
     checked: Policy = policy
     return checked
@@ -416,34 +410,34 @@ def raise_unaccepted(policy: object, problem: Problem) -> NoReturn:
     """Raise NeedsError because a policy does not accept the rewards; list alternatives."""
     name, rewards = name_of(policy), reward_support(problem.posterior)
 
-    def is_suitable(cls: Any) -> bool:
-        graphs = problem._graphs
-        met = graphs is None or not unmet(cls.needs, graphs._process, problem._horizon)
-        able = not getattr(cls, "variance", False) or has_variance(problem.posterior)
-        return met and able and not unaccepted(cls, rewards)
-
     remedy = getattr(policy, "remedy", None)
     scale = "" if remedy is None else f": state a scale, as in {remedy()}, or use another policy"
     raise NeedsError(
         f"policy '{name}' {unaccepted(policy, rewards)}{scale}; suitable policies: "
-        + alternatives(name, is_suitable)
+        + alternatives(name, lambda cls: suits(cls, problem))
     )
+
+
+def suits(cls: Any, problem: Problem) -> bool:
+    """Return whether the policies of a class can solve a problem."""
+    graphs, posterior = problem._graphs, problem.posterior
+    met = graphs is None or not unmet(cls.needs, graphs._process, problem._horizon)
+    able = not getattr(cls, "variance", False) or has_variance(posterior)
+    return met and able and not unaccepted(cls, reward_support(posterior))
 
 
 def check_problem(policy: Policy, problem: Problem) -> None:
     """Check that a policy accepts the rewards, and call its optional method ``check``."""
     if unaccepted(policy, reward_support(problem.posterior)):
         raise_unaccepted(policy, problem)
-    given: Any = policy
-    if hasattr(given, "check"):
-        given.check(problem)
+    if hasattr(policy, "check"):
+        policy.check(problem)
 
 
 def check_saved(policy: Policy, state: State, problem: Problem) -> None:
     """Call the optional method ``check_state`` of a policy on a state loaded from a file."""
-    given: Any = policy
-    if hasattr(given, "check_state"):
-        given.check_state(state, problem)
+    if hasattr(policy, "check_state"):
+        policy.check_state(state, problem)
 
 
 def check_range(state: State, name: str, least: object, most: object) -> None:
@@ -472,27 +466,18 @@ def unmet(needs: Needs, process: Process, horizon: int | None) -> str:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def learns_outcomes(method: Method) -> Method:
-    """Mark a method ``update`` that passes the outcomes of ``learns_from`` to ``learn``.
+def marked(**marks: bool) -> Callable[[Method], Method]:
+    """Mark a method of a policy with facts about it.
 
-    Outcomes of several rounds can then be learned together, with the same bits as one after the
-    other, if the posterior is not discounted.
+    - ``learns_outcomes``: ``update`` passes the outcomes of ``learns_from`` to ``learn``. Outcomes
+      of several rounds can then be learned together, with the same bits as one after the other, if
+      the posterior is not discounted.
+    - ``delegates``: ``update`` only calls ``update`` of the policy ``inner``.
+    - ``own_plays``: whether ``learns_from`` selects the outcomes of own plays only.
     """
-    method.__dict__["learns_outcomes"] = method
-    return method
-
-
-def delegates(method: Method) -> Method:
-    """Mark a method ``update`` that only calls ``update`` of the policy ``inner``."""
-    method.__dict__["delegates"] = method
-    return method
-
-
-def selects(own_plays: bool) -> Callable[[Method], Method]:
-    """Mark a method ``learns_from`` that selects the outcomes of own plays, or all outcomes."""
 
     def mark(method: Method) -> Method:
-        method.__dict__["own_plays"] = own_plays
+        method.__dict__.update(marks, marked=method)
         return method
 
     return mark
@@ -505,14 +490,13 @@ def own_plays_only(policy: object) -> bool | None:
     the attributes of the old one.
     """
     cls = type(policy)
-    if _has_mark(cls, "delegates"):
+    if _mark(cls, "update", "delegates"):
         cls = type(getattr(policy, "inner", None))
-    if not _has_mark(cls, "learns_outcomes"):
-        return None
-    own: bool | None = getattr(getattr(cls, "learns_from", None), "own_plays", None)
-    return own
+    learns = _mark(cls, "update", "learns_outcomes")
+    return _mark(cls, "learns_from", "own_plays") if learns else None
 
 
-def _has_mark(cls: type, mark: str) -> bool:
-    update = getattr(cls, "update", None)
-    return update is not None and getattr(update, mark, None) is update
+def _mark(cls: type, method: str, mark: str) -> bool | None:
+    found = getattr(cls, method, None)
+    own = getattr(found, "marked", None) is found
+    return getattr(found, mark, None) if own else None

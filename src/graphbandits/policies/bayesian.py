@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
-from graphbandits.policies.base import Event, Needs, Problem, View, learns_outcomes, selects
+from graphbandits.policies.base import Event, Needs, Problem, View, marked
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import (
     check_variance,
@@ -41,12 +41,12 @@ class PosteriorPolicy:
     def init(self, problem: Problem, keys: Keys) -> State:
         return problem.posterior.init(keys.trials)
 
-    @selects(own_plays=False)
+    @marked(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
         """Return the observations that update the posterior: all of them."""
         return event.observations
 
-    @learns_outcomes
+    @marked(learns_outcomes=True)
     def update(self, state: State, event: Event) -> State:
         seen = with_time(event.problem.posterior, self.learns_from(event), event.now)
         return self.learn(state, seen, event.problem)
@@ -66,7 +66,7 @@ class PosteriorPolicy:
 class OwnOutcomePolicy(PosteriorPolicy):
     """Base class of policies that learn only from the arm played, not from side observations."""
 
-    @selects(own_plays=True)
+    @marked(own_plays=True)
     def learns_from(self, event: Event) -> Observations:
         return event.played
 

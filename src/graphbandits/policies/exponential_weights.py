@@ -76,10 +76,6 @@ def estimate_losses(state: State, event: Event, chance: Floats, extra: Floats) -
     add_losses(state["loss"], chance, extra, seen.trial, seen.arm, seen.reward)  # type: ignore[arg-type]
 
 
-def trials_of(state: State) -> int:
-    return len(state["loss"])
-
-
 @register("policy", "exp3-g")
 @dataclass(frozen=True)
 class Exp3G(ExponentialWeights):
@@ -118,9 +114,8 @@ class Exp3G(ExponentialWeights):
                     "exp3-g: gamma=0 without eta gives eta = 2 gamma = 0, which never learns: "
                     "set eta, or gamma above 0"
                 )
-            object.__setattr__(
-                self, "needs", Needs(graph="after")
-            )  # gamma does not depend on the horizon
+            # gamma does not depend on the horizon
+            object.__setattr__(self, "needs", Needs(graph="after"))
 
     def mixing(self, problem: Problem) -> float:
         if self.gamma is not None:
@@ -130,7 +125,7 @@ class Exp3G(ExponentialWeights):
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = 2.0 * self.mixing(problem) if self.eta is None else self.eta
-        return np.full(trials_of(state), eta, np.float64)
+        return np.full(len(state["loss"]), eta, np.float64)
 
     def propose(self, state: State, view: View) -> Floats:
         gamma = self.mixing(view.problem)
@@ -268,13 +263,12 @@ class Exp3SET(ExponentialWeights):
         super().__post_init__()
         if self.eta is not None:
             check_positive(self.eta, "exp3-set: eta")
-            object.__setattr__(
-                self, "needs", Needs(graph="after")
-            )  # eta does not depend on the horizon
+            # eta does not depend on the horizon
+            object.__setattr__(self, "needs", Needs(graph="after"))
 
     def step(self, state: State, problem: Problem) -> Floats:
         eta = self.eta
         if eta is None:
             total = problem.graphs.independence(problem.horizon)
             eta = math.sqrt(2.0 * math.log(problem.arms) / total)
-        return np.full(trials_of(state), eta, np.float64)
+        return np.full(len(state["loss"]), eta, np.float64)

@@ -8,15 +8,7 @@ import numpy as np
 
 from graphbandits._types import Floats, State
 from graphbandits.policies._policy_kernels import add_counts
-from graphbandits.policies.base import (
-    Event,
-    Needs,
-    Problem,
-    View,
-    check_range,
-    learns_outcomes,
-    selects,
-)
+from graphbandits.policies.base import Event, Needs, Problem, View, check_range, marked
 from graphbandits.posteriors import Observations
 from graphbandits.posteriors.base import check_weights, reward_support
 from graphbandits.rng import Keys
@@ -37,12 +29,6 @@ def uniform_argmax(index: Floats) -> Floats:
     top: Floats = (index == index.max(axis=1, keepdims=True)).astype(np.float64)
     top /= top.sum(axis=1, keepdims=True)
     return top
-
-
-def upper_confidence(count: Floats, mean: Floats, t: int) -> Floats:
-    """Return mean + sqrt(2 ln t / count), from Auer, Cesa-Bianchi and Fischer (2002)."""
-    bound: Floats = mean + np.sqrt(2.0 * np.log(t) / count)
-    return bound
 
 
 def reward_range(problem: Problem) -> tuple[float, float]:
@@ -68,7 +54,7 @@ class CountPolicy:
         shape = keys.trials, problem.arms
         return {"count": np.zeros(shape), "total": np.zeros(shape)}
 
-    @selects(own_plays=False)
+    @marked(own_plays=False)
     def learns_from(self, event: Event) -> Observations:
         """Return the observations that are counted: all of them."""
         return event.observations
@@ -81,7 +67,7 @@ class CountPolicy:
         """Return the smallest and the largest reward that is added up."""
         return reward_range(problem)
 
-    @learns_outcomes
+    @marked(learns_outcomes=True)
     def update(self, state: State, event: Event) -> State:
         return self.learn(state, self.learns_from(event), event.problem)
 
@@ -128,7 +114,7 @@ class IndexPolicy(CountPolicy):
 class OwnOutcomeIndexPolicy(IndexPolicy):
     """Base class of index policies that learn only from the arm played."""
 
-    @selects(own_plays=True)
+    @marked(own_plays=True)
     def learns_from(self, event: Event) -> Observations:
         return event.played
 

@@ -18,7 +18,6 @@ from graphbandits.policies.index import (
     counts,
     means,
     uniform_argmax,
-    upper_confidence,
 )
 from graphbandits.policies.wrappers import NoiseScaledRewards, ScaledRewards
 from graphbandits.posteriors import Observations
@@ -27,9 +26,18 @@ from graphbandits.registry import register
 from graphbandits.rng import Keys
 
 
+@dataclass(frozen=True)
+class _UpperConfidence(NoiseScaledRewards, IndexPolicy):
+    """Base class of policies with the index of Auer, Cesa-Bianchi and Fischer (2002)."""
+
+    def index(self, state: State, view: View) -> Floats:
+        bound: Floats = means(state) + np.sqrt(2.0 * np.log(view.t) / counts(state))
+        return bound
+
+
 @register("policy", "ucb1")
 @dataclass(frozen=True)
-class UCB1(NoiseScaledRewards, OwnOutcomeIndexPolicy):
+class UCB1(_UpperConfidence, OwnOutcomeIndexPolicy):
     """Largest upper confidence bound, from own plays only (UCB1).
 
     X_i + sqrt(2 ln t / N_i), with N_i plays of arm i, of mean X_i, before round t. An arm that was
@@ -44,13 +52,10 @@ class UCB1(NoiseScaledRewards, OwnOutcomeIndexPolicy):
         2 noise.
     """
 
-    def index(self, state: State, view: View) -> Floats:
-        return upper_confidence(counts(state), means(state), view.t)
-
 
 @register("policy", "ucb-n")
 @dataclass(frozen=True)
-class UCBN(NoiseScaledRewards, IndexPolicy):
+class UCBN(_UpperConfidence):
     """Largest upper confidence bound, from all observations (UCB-N).
 
     X_i + sqrt(2 ln t / O_i), with O_i observations of arm i, of mean X_i, before round t. An arm
@@ -65,13 +70,10 @@ class UCBN(NoiseScaledRewards, IndexPolicy):
         2 noise.
     """
 
-    def index(self, state: State, view: View) -> Floats:
-        return upper_confidence(counts(state), means(state), view.t)
-
 
 @register("policy", "ucb-maxn")
 @dataclass(frozen=True)
-class UCBMaxN(NoiseScaledRewards, IndexPolicy):
+class UCBMaxN(_UpperConfidence):
     """Best mean among the arms that reveal the choice of UCB-N (UCB-maxN).
 
     i = argmax X_i + sqrt(2 ln t / O_i), then play argmax of X_j over the arms j that reveal i
@@ -88,9 +90,6 @@ class UCBMaxN(NoiseScaledRewards, IndexPolicy):
     """
 
     needs: ClassVar[Needs] = Needs(graph="before", deterministic=True)
-
-    def index(self, state: State, view: View) -> Floats:
-        return upper_confidence(counts(state), means(state), view.t)
 
     def propose(self, state: State, view: View) -> Floats:
         first = uniform_argmax(self.indices(state, view))

@@ -30,9 +30,9 @@ from graphbandits.policies.base import (
     View,
     alternatives,
     as_policy,
-    delegates,
+    marked,
     raise_unaccepted,
-    unmet,
+    suits,
 )
 from graphbandits.policies.index import reward_range as limits_of
 from graphbandits.posteriors import Observations
@@ -99,9 +99,7 @@ class ExplorationFloor:
         needs = inner.needs
         if self.over == "dominating-set":
             needs = replace(needs, graph="before")
-        given = {"policy": text_of(inner), "mass": mass, "inner": inner, "needs": needs}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(policy=text_of(inner), mass=mass, inner=inner, needs=needs)
 
     def __getattr__(self, name: str) -> Any:
         """Return what the policy declares beside the required members, such as ``incremental``."""
@@ -124,7 +122,7 @@ class ExplorationFloor:
         found: Floats = self.mass * chosen / chosen.sum(axis=1, keepdims=True)
         return found
 
-    @delegates
+    @marked(delegates=True)
     def update(self, state: State, event: Event) -> State:
         return self.inner.update(state, event)
 
@@ -136,16 +134,13 @@ SIZES = (2, 3)
 def check_restrictable(policy: Policy, problem: Problem) -> None:
     """Check before a run that a policy can be restricted to eligible arms."""
     if not getattr(policy, "restrictable", True):
-        name, graphs = name_of(policy), problem._graphs
-
-        def is_suitable(cls: type) -> bool:
-            needs = cls.needs  # type: ignore[attr-defined]
-            met = graphs is None or not unmet(needs, graphs._process, problem._horizon)
-            return met and getattr(cls, "restrictable", True)
-
+        name = name_of(policy)
+        suitable = alternatives(
+            name, lambda cls: suits(cls, problem) and getattr(cls, "restrictable", True)
+        )
         raise NeedsError(
             f"policy '{name}' needs all arms in every round, but only some arms are eligible; "
-            f"suitable policies: {alternatives(name, is_suitable)}"
+            f"suitable policies: {suitable}"
         )
     arm_arrays(policy, problem)
 
@@ -202,22 +197,9 @@ def restricted(
 ) -> Iterator[tuple[slice, Ints, State, View]]:
     """Split a view by eligible arms."""
     keys, problem, eligible = view.keys, view.problem, view.eligible
-    shape = keys.trials, problem.arms
-    array = isinstance(eligible, np.ndarray) and eligible.dtype == np.bool_
-    if eligible is None or not array or eligible.shape not in (shape, (1, problem.arms)):
-        raise InputError(
-            f"eligible arms must be an array of booleans of shape {shape}, or (1, {shape[1]}) for "
-            f"all trials; got {short_repr(eligible)}"
-        )
-    if not eligible.any(axis=1).all():
+    if eligible is None or not eligible.any(axis=1).all():
         raise InputError(f"no arm is eligible in round {view.t}: at least one arm must be")
     names = arm_arrays(policy, problem)
-    for name in sorted(names):
-        if state[name].shape[1:2] != (problem.arms,):
-            raise InputError(
-                f"policy '{name_of(policy)}': state['{name}'] has the shape {state[name].shape}, "
-                f"without an axis of the {problem.arms} arms"
-            )
     changes = np.flatnonzero((eligible[1:] != eligible[:-1]).any(axis=1)) + 1
     starts = [0, *changes.tolist()]
     for start, stop in zip(starts, [*starts[1:], keys.trials], strict=True):

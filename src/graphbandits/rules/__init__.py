@@ -12,12 +12,7 @@ from graphbandits.rules._hull_kernels import (
     work_space,
 )
 
-__all__ = [
-    "ids_lp",
-    "ids_n",
-    "idsn_lp",
-    "ts_n",
-]
+__all__ = ["ids_lp", "ids_n", "idsn_lp", "ts_n"]
 
 
 def ids_lp(alpha: Floats, delta: Floats, h: Floats, gain: Floats) -> Floats:

@@ -11,12 +11,7 @@ from graphbandits._types import Floats, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.feedback import matrices
-from graphbandits.graphs.properties import (
-    at_most_outcomes,
-    count_outcomes,
-    most_outcomes,
-    rows_of,
-)
+from graphbandits.graphs.properties import at_most_outcomes, count_outcomes, most_outcomes, rows_of
 from graphbandits.posteriors import Observations, Posterior
 from graphbandits.posteriors.base import predict
 from graphbandits.registry import name_of
@@ -40,18 +35,18 @@ def check_outcomes(posterior: Posterior, outcomes: float) -> None:
             f"the posterior '{name_of(posterior)}' has no method 'information', which the joint "
             "gain needs: use gain=bound, or estimate the gain with sampled_gain"
         )
-    if outcomes > MOST_OUTCOMES:
+    most = most_supported(posterior.arms)
+    if outcomes > most:
         raise InputError(
             f"the joint gain needs {outcomes:.1e} joint outcomes of the observed arms per trial; "
-            f"at most {MOST_OUTCOMES:,} are supported: use gain=bound, or estimate the gain with "
-            "sampled_gain"
+            f"at most {most:,} of {posterior.arms} arms are supported: use gain=bound, or estimate "
+            "the gain with sampled_gain"
         )
-    if outcomes * posterior.arms > MOST_WORK:
-        raise InputError(
-            f"the joint gain needs {outcomes:.1e} joint outcomes times {posterior.arms} arms per "
-            f"trial; at most {MOST_WORK:,} are supported: use gain=bound, or estimate the gain "
-            "with sampled_gain"
-        )
+
+
+def most_supported(arms: int) -> int:
+    """Return the largest number of joint outcomes per trial that the joint gain supports."""
+    return min(MOST_OUTCOMES, MOST_WORK // arms)
 
 
 def check_shapes(posterior: Posterior, state: State, graph: Feedback) -> int:
@@ -79,9 +74,8 @@ def joint_gain(
     """
     able: Any = posterior
     trials = check_shapes(posterior, state, graph)
-    known = at_most_outcomes(graph, trials, MOST_OUTCOMES)
-    known = known and MOST_OUTCOMES * posterior.arms <= MOST_WORK
-    check_outcomes(posterior, 0.0 if known else count_outcomes(graph, trials))
+    few = at_most_outcomes(graph, trials, most_supported(posterior.arms))
+    check_outcomes(posterior, 0.0 if few else count_outcomes(graph, trials))
     found: Floats = able.information(state, *rows_of(graph, trials), accuracy)
     return found
 

@@ -20,7 +20,7 @@ from graphbandits._jit import numba_config
 from graphbandits.errors import InputError, SourceError
 from graphbandits.graphs import as_process
 from graphbandits.graphs.loaders import pack_process
-from graphbandits.plugins import code_of, data_files, plugin_of
+from graphbandits.plugins import code_of, data_files, file_of
 from graphbandits.policies import as_policy
 from graphbandits.policies.base import with_inner
 from graphbandits.registry import build
@@ -175,7 +175,7 @@ def unserializable_reason(plan: Plan) -> str:
 
 
 def _is_importable(cls: type) -> bool:
-    if plugin_of(cls) is not None:
+    if file_of(cls) is not None:
         return True
     try:
         return cls.__module__ != "__main__" and find_spec(cls.__module__) is not None

@@ -7,17 +7,19 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import each
 from helpers.graph_number_oracles import by_cliques, independence_by_subsets, random_matrix
+from helpers.joint_gain_cases import WEIGHTS
 from helpers.mutant_graphs import Slope
 from scipy.integrate import quad
 
 from graphbandits.graphs import DenseFeedback, Fixed, GivenSequence, RandomFeedback, as_process
 from graphbandits.graphs.numbers import independence
-from graphbandits.graphs.properties import DRAWS, GraphInfo
+from graphbandits.graphs.properties import DRAWS, GraphInfo, count_outcomes, most_outcomes
 from graphbandits.rng import Keys
 
 
-@pytest.mark.parametrize("width", [0.0, 5e-17, 1e-15, 1e-9, 1e-5])
+@each("width", [0.0, 5e-17, 1e-15, 1e-9, 1e-5])
 def test_narrow_interval_of_r_has_bound_of_its_midpoint(width: float) -> None:
     low, arms = 0.3, 5
     narrow = GraphInfo(RandomFeedback(arms, None, low, low + width)).independence(100)
@@ -30,7 +32,7 @@ def graph_info_bound(r: float, arms: int) -> float:
     return math.fsum((1.0 - r) ** k for k in range(arms))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_fixed_graph_has_its_independence_number_and_all_arms_if_directed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for arms in range(1, 8):
@@ -41,12 +43,6 @@ def test_fixed_graph_has_its_independence_number_and_all_arms_if_directed(seed: 
             directed = undirected.copy()
             directed[0, 1] = 1.0 - directed[0, 1]
             assert GraphInfo(Fixed(DenseFeedback(directed))).independence(17) == 17 * arms
-
-
-def test_matrix_of_probabilities_counts_all_arms() -> None:
-    assert (
-        GraphInfo(Fixed(DenseFeedback(np.array([[1.0, 0.5], [0.5, 1.0]])))).independence(9) == 18.0
-    )
 
 
 def test_number_of_arms_is_not_limited() -> None:
@@ -62,20 +58,14 @@ def test_hard_graph_has_reproducible_upper_bound() -> None:
     assert GraphInfo(Fixed(DenseFeedback(matrix))).independence(1) == found
 
 
-@pytest.mark.parametrize("arms", [1, 2, 3, 5, 20])
-@pytest.mark.parametrize("r", [0.0, 1e-12, 1e-3, 0.25, 0.9, 1.0])
+@each("arms", [1, 2, 3, 5, 20])
+@each("r", [0.0, 1e-12, 1e-3, 0.25, 0.9, 1.0])
 def test_random_feedback_with_one_rate(arms: int, r: float) -> None:
     found = GraphInfo(as_process(f"random(r={r})", arms)).independence(30)
     assert found == pytest.approx(30 * graph_info_bound(r, arms), rel=1e-13)
 
 
-def test_random_feedback_with_rates_0_and_1() -> None:
-    """At r = 0 only the arm played is seen; at r = 1 all are."""
-    assert GraphInfo(as_process("random(r=0)", 6)).independence(10) == 60.0
-    assert GraphInfo(as_process("random(r=1)", 6)).independence(10) == 10.0
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3])
+@each("rounds", [1, 2, 3])
 def test_given_rates_are_summed_up_to_horizon(rounds: int) -> None:
     process = as_process("random(r=[0, 0.3, 1])", 4)
     want = math.fsum(graph_info_bound(r, 4) for r in (0.0, 0.3, 1.0)[:rounds])
@@ -90,15 +80,8 @@ def test_given_graphs_are_summed_up_to_horizon() -> None:
     assert GraphInfo(process).independence(2) == 1 + 3
 
 
-@pytest.mark.parametrize("arms", [1, 2, 3, 5, 17])
-def test_uniform_rates_give_harmonic_numbers(arms: int) -> None:
-    harmonic = math.fsum(1.0 / k for k in range(1, arms + 1))
-    found = GraphInfo(as_process("random(r=uniform)", arms)).independence(1000)
-    assert found == pytest.approx(1000 * harmonic, rel=1e-13)
-
-
-@pytest.mark.parametrize("arms", [1, 2, 5, 17])
-@pytest.mark.parametrize(("low", "high"), [(0.2, 0.6), (0.0, 0.1), (0.5, 1.0), (0.3, 0.3001)])
+@each("arms", [1, 2, 5, 17])
+@each(("low", "high"), [(0.2, 0.6), (0.0, 0.1), (0.5, 1.0), (0.3, 0.3001)])
 def test_rates_on_interval_give_mean_of_integral(arms: int, low: float, high: float) -> None:
     text = f"random(r=uniform, low={low}, high={high})"
     integral, _ = quad(graph_info_bound, low, high, args=(arms,), epsabs=0.0, epsrel=1e-13)
@@ -109,16 +92,8 @@ def test_rates_on_interval_give_mean_of_integral(arms: int, low: float, high: fl
     )
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
-def test_interval_of_one_rate_equals_that_rate(rate: float) -> None:
-    process = as_process(f"random(r=uniform, low={rate}, high={rate})", 4)
-    assert GraphInfo(process).independence(7) == pytest.approx(
-        7 * graph_info_bound(rate, 4), rel=1e-13
-    )
-
-
-@pytest.mark.parametrize("arms", [2, 3, 4])
-@pytest.mark.parametrize("p", [0.1, 0.25, 0.6])
+@each("arms", [2, 3, 4])
+@each("p", [0.1, 0.25, 0.6])
 def test_revealed_graphs_have_mean_over_all_graphs(arms: int, p: float) -> None:
     """Every undirected graph with its probability; the mean of 2000 draws is near it."""
     pairs = list(itertools.combinations(range(arms), 2))
@@ -147,7 +122,7 @@ def test_revealed_graphs_deterministic_directed_or_too_large() -> None:
     assert total("revealed-er(p=0.5, shared=true)", 501) == 5010.0
 
 
-@pytest.mark.parametrize(("arms", "text"), [(41, ""), (70, ""), (120, ", shared=true")])
+@each(("arms", "text"), [(41, ""), (70, ""), (120, ", shared=true")])
 def test_revealed_graphs_of_many_arms_match_independent_draws(arms: int, text: str) -> None:
     """The mean over graphs of another seed, within four standard errors of both means."""
     rng = np.random.default_rng(arms)
@@ -162,7 +137,7 @@ def test_custom_process_counts_all_arms() -> None:
     assert GraphInfo(Slope().process(5)).independence(10) == 50.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fixed"),
     [
         ("paper", True),
@@ -180,3 +155,38 @@ def test_fixed_graph_is_available_in_advance(text: str, fixed: bool) -> None:
         every = np.arange(5)
         shown = process.round(3, Keys(3, 0, 5)).reach(every)
         assert (known.reach(every) == shown).all()
+
+
+@each(
+    ("graph", "arms", "outcomes"),
+    [
+        ("empty", 7, 14),
+        ("complete", 7, 2**7),
+        ("paper", 5, 2**5 + 2 * 2**3),
+        ("star(direction=out)", 4, 2**4 + 3 * 2),
+        ("random(r=0.5)", 6, 3**6),
+        ("random(r=0)", 6, 12),
+        ("random(r=1)", 6, 2**6),
+        ("random(r=uniform)", 6, 3**6),
+        ("revealed-er(p=0.5)", 6, 7 * 2**5),
+        ("revealed-er(p=1)", 6, 2**6),
+    ],
+)
+def test_outcomes_are_counted_once(graph: str, arms: int, outcomes: int) -> None:
+    assert most_outcomes(as_process(graph, arms)) == outcomes
+
+
+def test_process_outcomes_do_not_exceed_declared_number() -> None:
+    rng = np.random.default_rng(9)
+    for arms in (2, 3, 4):
+        matrices = np.maximum(np.eye(arms), rng.random((500, arms, arms)) < 0.7)
+        most = count_outcomes(DenseFeedback(matrices), 500)
+        assert most <= most_outcomes(as_process("revealed-er(p=0.5)", arms))
+    first, second = DenseFeedback(np.eye(4)), DenseFeedback(np.ones((4, 4)))
+    assert most_outcomes(GivenSequence((first, second))) == 16
+    assert most_outcomes(RandomFeedback(4, (0.0, 1.0, 0.0))) == 81  # not looked at one by one
+
+
+def test_certain_arms_reduce_number_of_outcomes() -> None:
+    """Row 0: one arm sure, two not; row 3: two sure, two not; the others 2 3 each."""
+    assert count_outcomes(DenseFeedback(WEIGHTS)) == 2 * 9 + 2 * 3 + 2 * 3 + 4 * 9

@@ -1,9 +1,11 @@
-"""Tests of policies/thompson.py: each arm is played with the probability that it is best."""
+"""Tests of policies/thompson.py, compared with hand calculations and with alpha."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import each
+from helpers.decision_checks import Game
 from scipy.stats import chisquare
 
 from graphbandits import BetaBernoulli, simulate
@@ -13,7 +15,19 @@ from graphbandits.policies import Problem, View
 from graphbandits.policies.thompson import TSNSampled
 from graphbandits.rng import Keys, Stream
 
-pytestmark = pytest.mark.statistical
+
+def test_ts_maxn_matches_hand_calculation() -> None:
+    """Arm 0 lost, the others won; it is the best with probability 1/15.
+
+    If arm 0 reveals the others, they have higher scores, and only arm 0 reveals itself. If the
+    others reveal arm 0, one of them is played instead.
+    """
+    for direction, want in (("out", [1 / 15, 7 / 15, 7 / 15]), ("in", [0.0, 0.5, 0.5])):
+        game = Game("ts-maxn", as_process(f"star(direction={direction})", 3))
+        game.play(0, {0: 0, 1: 1, 2: 1})
+        assert game.pi() == pytest.approx(want, abs=1e-9)
+    first = Game("ts-maxn", as_process("star(direction=out)", 3)).pi()
+    assert first == pytest.approx([2 / 3, 1 / 6, 1 / 6], abs=1e-9)
 
 
 def test_exact_and_sampled_thompson_sampling_agree() -> None:
@@ -33,16 +47,16 @@ def played(posterior: BetaBernoulli, keys: Keys) -> Floats:
     return TSNSampled().propose(posterior.init(keys.trials), view)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "tied"),
     [  # (the posteriors, the least share of trials in which the largest draws tie)
-        pytest.param([(1, 1e-3)] * 3, 0.8, id="b tiny, equal arms"),
-        pytest.param([(1, 1e-3), (2, 4e-3), (0.5, 2e-3), (3, 0.01)], 0.8, id="b tiny"),
-        pytest.param([(1e-3, 1), (1e-3, 0.2), (2e-3, 7)], 0.05, id="a tiny"),
-        pytest.param([(1e-3, 4e-3), (5e-3, 1e-3), (2e-3, 2e-3)], 0.4, id="both tiny"),
-        pytest.param([(1e-3, 1e9), (1e-3, 1e3), (1.5e-3, 1e8)], 0.05, id="a tiny, b vast"),
-        pytest.param([(1e9, 1e-3), (1e8, 2e-3), (5, 1.5e-3)], 0.8, id="a vast, b tiny"),
-        pytest.param([(3, 2), (1, 1.5), (40, 30)], 0.0, id="ordinary"),
+        ([(1, 1e-3)] * 3, 0.8),
+        ([(1, 1e-3), (2, 4e-3), (0.5, 2e-3), (3, 0.01)], 0.8),
+        ([(1e-3, 1), (1e-3, 0.2), (2e-3, 7)], 0.05),
+        ([(1e-3, 4e-3), (5e-3, 1e-3), (2e-3, 2e-3)], 0.4),
+        ([(1e-3, 1e9), (1e-3, 1e3), (1.5e-3, 1e8)], 0.05),
+        ([(1e9, 1e-3), (1e8, 2e-3), (5, 1.5e-3)], 0.8),
+        ([(3, 2), (1, 1.5), (40, 30)], 0.0),
     ],
 )
 def test_arms_are_played_with_probability_alpha(
@@ -84,15 +98,3 @@ def test_posterior_with_draws_only_is_supported() -> None:
 
     pi = played(Plain(), Keys(5, 0, 2))  # type: ignore[arg-type]
     assert pi.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
-
-
-def test_draws_of_posterior_are_preferred_to_logits() -> None:
-    """An overridden ``sample`` is used; the order only breaks ties."""
-
-    class Stubborn(BetaBernoulli):
-        def sample(self, state: State, stream: Stream) -> Floats:
-            return np.tile([0.2, 0.8, 0.8, 0.1], (len(state["a"]), 1))
-
-    pi = played(Stubborn([9e8, 1.0, 9.0, 1.0], [1.0, 9.0, 1.0, 1e-3]), Keys(5, 0, 500))
-    assert pi[:, [0, 3]].sum() == 0.0
-    assert pi[:, 2].sum() > 490
