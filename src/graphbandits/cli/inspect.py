@@ -264,7 +264,7 @@ def _parameter(value: float) -> str:
 
 
 def _accuracy(found: Inspection) -> str:
-    from graphbandits.posteriors.beta_bernoulli import LEAST_VALUE
+    from graphbandits.posteriors.one_dimensional import LEAST_VALUE
 
     if found.accuracy["estimate"] is None:
         return "The posterior does not estimate the accuracy of these numbers."
