@@ -87,8 +87,8 @@ def test_prior_is_read_only() -> None:
         ({"weights": 0.05}, "from 0.2 to 1e\\+09"),
         ({"weights": math.nan}, "from 0.2 to 1e\\+09"),
         ({"weights": (1, 2)}, "a list of 5 numbers"),
-        ({"weights": "1"}, "weights must be numbers"),
-        ({"weights": [[1], [1, 2]]}, "weights must be numbers"),
+        ({"weights": "1"}, "a weight must be a number"),
+        ({"weights": [[1], [1, 2]]}, "a weight must be a number"),
         ({"accuracy": "exact"}, "accuracy must be"),
     ],
 )
@@ -108,7 +108,7 @@ def test_weights_of_a_state_are_checked(wrong: float) -> None:
     state = posterior.init(trials=1)
     state["weights"][0, 1, 2] = wrong
     for call in (posterior.check_state, posterior.beliefs):
-        with pytest.raises(InputError, match="of the value 3 for arm 1 in trial 0"):
+        with pytest.raises(InputError, match=r"weights = .* for arm 1 in trial 0"):
             call(state)
 
 
@@ -124,7 +124,7 @@ def test_weights_of_observations_are_refused() -> None:
     class Weighted:
         trial, arm, reward, weight = np.array([0]), np.array([0]), np.ones(1), np.array([2.0])
 
-    with pytest.raises(InputError, match="weight 1 only"):
+    with pytest.raises(InputError, match="of weight"):
         posterior.update(posterior.init(trials=1), Weighted())  # type: ignore[arg-type]
 
 

@@ -85,7 +85,7 @@ def test_weights_other_than_one_are_rejected() -> None:
     weighted = SimpleNamespace(
         trial=np.array([0]), arm=np.array([0]), reward=np.array([1.5]), weight=np.array([4.0])
     )
-    with pytest.raises(InputError, match="weight 1 only"):
+    with pytest.raises(InputError, match="weight 4"):
         posterior.update(posterior.init(1), weighted)
 
 

@@ -142,7 +142,7 @@ def test_priors_for_all_arms_are_told_from_lists(prior: Any, one: bool) -> None:
         ([(1, 1), None], ["a, b", "None"]),
         ({"a": 0}, ["from 0.001 to 1e+09", "0"]),
         ({"a": "x"}, ["must be a number", "x"]),
-        ([{"a": (1, 2)}, (1, 1)], ["a Beta parameter must be a number", "(1, 2)"]),
+        ([{"a": (1, 2)}, (1, 1)], ["a must be a number", "(1, 2)"]),
     ],
 )
 def test_bad_parameters_of_a_prior_are_refused(prior: Any, words: list[str]) -> None:

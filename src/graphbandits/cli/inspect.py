@@ -195,10 +195,14 @@ def _gain(value: float) -> str:
 
 
 def _accuracy(found: Inspection) -> str:
+    from graphbandits.posteriors.one_dimensional import LEAST_VALUE
+
     estimate = found.accuracy["estimate"]
     if estimate is None:
         return "The posterior does not estimate the accuracy of these numbers."
-    return f"P(best), regret and h: relative accuracy {estimate:.0e} (estimated)."
+    tiny = any(0.0 < value < LEAST_VALUE for value in (*found.alpha, *found.delta, *found.h))
+    above = f" above {LEAST_VALUE:g}" if tiny else ""
+    return f"P(best), regret and h: relative accuracy {estimate:.0e}{above} (estimated)."
 
 
 def graph(

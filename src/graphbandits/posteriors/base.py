@@ -372,17 +372,35 @@ def per_arm(parameters: Mapping[str, object], arms: int) -> dict[str, Floats]:
     """
     found: dict[str, Floats] = {}
     for name, value in parameters.items():
-        try:
-            array = np.asarray(value)
-        except ValueError:  # nested lists of different lengths
-            array = np.empty(0, object)
-        if array.dtype.kind not in "iuf" or array.shape not in ((), (arms,)):
+        array = _numeric(value)
+        if array is None or array.shape not in ((), (arms,)):
             raise InputError(
                 f"{name} must be a number, or a list of {arms} numbers, one per arm; not "
                 f"{short_repr(value)}"
             )
         found[name] = np.array(np.broadcast_to(array, (arms,)), np.float64)
     return found
+
+
+def check_numbers(values: object, name: str, low: float, high: float) -> Floats:
+    """Return numbers of a range as a new array of floats."""
+    given = _numeric(values)
+    if given is None:
+        raise InputError(f"{name} must be a number, not {short_repr(values)}")
+    array = np.array(given, np.float64, order="C")
+    wrong = ~((array >= low) & (array <= high))
+    if wrong.any():
+        raise InputError(f"{name} must be from {low:g} to {high:g}, not {array[wrong].flat[0]:g}")
+    return array
+
+
+def _numeric(values: object) -> NDArray[Any] | None:
+    """Return numbers as an array, and None for anything else."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # nested lists of different lengths
+        return None
+    return array if array.dtype.kind in "iuf" else None
 
 
 @runtime_checkable
@@ -498,14 +516,11 @@ class Support:
                 found = float(reward)  # type: ignore[arg-type]
             except (ArithmeticError, ValueError):  # a signalling NaN of decimal, or a huge integer
                 found = math.nan
-            if self.contains(np.array(found)) and _equal(found, reward):
+            inside = found in self.listed if self.listed else self.contains(np.array(found))
+            # an integer must be exact; other numbers may be rounded
+            if inside and (found == reward or not isinstance(reward, int)):
                 return found
         raise InputError(f"a reward must be {self.description}, not {short_repr(reward)}")
-
-
-def _equal(number: float, given: Any) -> bool:
-    # an integer must be exact; other numbers may be rounded
-    return bool(number == given) or not isinstance(given, int)
 
 
 #: The rewards 0 and 1.

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from graphbandits._rng_kernels import within
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import (
-    InputError,
-    NumericalError,
-    check_integer,
-    check_probability,
-    short_repr,
-)
+from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._beta_kernels import MANY_DISTINCT, add_outcomes, beliefs_kernel
 from graphbandits.posteriors._joint_kernels import information_kernel
 from graphbandits.posteriors._moment_kernels import MOST_PAIRS, many_beliefs_kernel
 from graphbandits.posteriors._pair_kernels import group_arms
-from graphbandits.posteriors._quadrature_kernels import SIMULATION, STRICT
-from graphbandits.posteriors.base import (
-    BINARY,
-    Beliefs,
-    Observations,
-    Support,
-    check_weights,
-    per_arm,
+from graphbandits.posteriors.base import BINARY, Beliefs, Observations, Support, per_arm
+from graphbandits.posteriors.one_dimensional import (
+    SETTINGS,
+    ConjugatePosterior,
+    Limits,
+    check_accuracy,
+    check_converged,
+    with_error,
 )
-from graphbandits.posteriors.updates import DiscountedPosterior
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -44,12 +34,6 @@ LEAST_PARAMETER = 1e-3
 MOST_PARAMETER = 1e9
 #: Upper limit in a state: up to 2^32 rounds add one observation each.
 MOST_IN_STATE = 1e10
-#: Accuracy settings, by name.
-SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
-#: Largest accepted error of the sum of alpha.
-TOLERANCE = 1e-10
-#: The relative error of smaller values is not estimated.
-LEAST_VALUE = 1e-30
 #: Upper limits of distinct posteriors that can be best: the memory grows with their number, and
 #: with strict accuracy the time grows with all pairs of them.
 MOST_DISTINCT = {"simulation": 1_000_000, "strict": 100_000}
@@ -59,15 +43,13 @@ MOST_TOGETHER = 22
 _NEAR = 1e-6
 #: In place of v: the kernel computes no variance.
 _NO_VARIANCE = np.empty((0, 0))
-#: Types of rewards. NumPy registers its numbers as Real, but not its bool.
-_NUMBERS = (int, float, Real, Decimal, np.bool_)
 #: Number of bisections that locate a logit in [-710, 710] up to rounding.
 _HALVINGS = 64
 
 
 @register("posterior", "beta-bernoulli")
 @dataclass(frozen=True, eq=False)
-class BetaBernoulli(DiscountedPosterior):
+class BetaBernoulli(ConjugatePosterior):
     """Bernoulli arms with independent Beta priors.
 
     Arm i has the prior Beta(a_i, b_i); an outcome y updates it by (a_i, b_i) += (y, 1 - y), and w
@@ -102,19 +84,8 @@ class BetaBernoulli(DiscountedPosterior):
     outcomes: ClassVar[tuple[float, ...] | None] = (0.0, 1.0)
     rewards: ClassVar[Support] = BINARY
     weighted: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        a, b = (check_parameters(getattr(self, name)) for name in ("a", "b"))
-        if a.shape != b.shape or a.ndim != 1 or not a.size:
-            raise InputError(
-                "a Beta prior needs one a and one b per arm, in two arrays of the same length; got "
-                f"the shapes {a.shape} and {b.shape}"
-            )
-        for name, values in (("a", a), ("b", b)):
-            values.setflags(write=False)  # shared by policies, trials and the world
-            object.__setattr__(self, name, values)
-        check_accuracy(self.accuracy)
-        self._check_discount()
+    prior_limits: ClassVar[Limits] = dict.fromkeys("ab", (LEAST_PARAMETER, MOST_PARAMETER))
+    state_limits: ClassVar[Limits] = dict.fromkeys("ab", (LEAST_PARAMETER, MOST_IN_STATE))
 
     @classmethod
     def of(
@@ -151,8 +122,7 @@ class BetaBernoulli(DiscountedPosterior):
         >>> BetaBernoulli.of(arms=2, a=3, b=7).mean(BetaBernoulli.of(2, 3, 7).init(trials=1))
         array([[0.3, 0.3]])
         """
-        count = check_integer(arms, "arms")
-        given = per_arm({"a": check_parameters(a), "b": check_parameters(b)}, count)
+        given = per_arm({"a": a, "b": b}, check_integer(arms, "arms"))
         return cls(given["a"], given["b"], accuracy, discount, half_life)
 
     @classmethod
@@ -164,37 +134,19 @@ class BetaBernoulli(DiscountedPosterior):
             cls.of(2, a=[1.0, 3.0], b=[2.0, 1.5], discount=0.9),
         ]
 
-    @property
-    def arms(self) -> int:
-        return len(self.a)
+    def _label(self, name: str) -> str:
+        return "a Beta parameter"
 
-    def init(self, trials: int) -> State:
-        prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
-        return prior | self._initial_time(trials)
-
-    def _prior_state(self) -> dict[str, Floats]:
-        return {"a": self.a, "b": self.b}
+    def _checked(self, state: State) -> list[Floats]:
+        a, b = found = self._arrays(state)  # one pass, because each round needs it
+        return found if within(a, b, *self.state_limits["a"]) else super()._checked(state)
 
     def update(self, state: State, seen: Observations) -> State:
-        a, b = self._arrays(state)
-        if a is not state["a"] or b is not state["b"]:
-            raise InputError(
-                "update works in place and needs a state of float64 arrays in C order: create it "
-                "with init(trials)"
-            )
-        even = len(seen.trial) == len(seen.arm) == len(seen.reward)
-        weight = check_weights(seen, self)
-        power = self._powers(state, seen.trial, seen) if even else None
-        if power is not None:
-            weight = power if weight is None else weight * power
+        a, b = self._in_place(state)
+        weight = self._weights(state, seen)
         places = a, b, seen.trial, seen.arm, seen.reward
-        if not even or not (
-            add_outcomes(*places) if weight is None else add_shares(weight, *places)
-        ):
-            raise InputError(
-                f"observations need a trial from 0 to {len(a) - 1}, an arm from 0 to "
-                f"{self.arms - 1} and a reward, in three arrays of the same length"
-            )
+        if not (add_outcomes(*places) if weight is None else add_shares(weight, *places)):
+            raise self._misfit()
         return state
 
     def beliefs(
@@ -245,50 +197,14 @@ class BetaBernoulli(DiscountedPosterior):
             return found
         fine = self._integrated(state, accuracy, variance, 0.5)
         # log densities are rounded relative to z sqrt(a + b), z standard deviations from the mode
-        sizes = np.add(*self._parameters(state))
-        unseen = 1e-12 + 1e-15 * np.sqrt(sizes.max(axis=1))
-        if accuracy == "simulation":  # an omitted probability e is up to e log(1/e) of information
-            unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
-        error = unseen
-        for name in ("alpha", "delta", "h", "v") if variance else ("alpha", "delta", "h"):
-            value, better = getattr(found, name), getattr(fine, name)
-            scale = np.where(better > LEAST_VALUE, better, np.inf) if accuracy == "strict" else 1.0
-            error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
-        return dataclasses.replace(found, error=error)
-
-    def check_state(self, state: State) -> None:
-        self._parameters(state)
-        self._check_times(state)
-
-    def _parameters(self, state: State) -> tuple[Floats, Floats]:
-        """Return a and b of a state as (B, K) arrays, checked because the kernels check nothing."""
-        a, b = self._arrays(state)
-        if not within(a, b, LEAST_PARAMETER, MOST_IN_STATE):
-            for name, values in (("a", a), ("b", b)):
-                wrong = np.argwhere(~((values >= LEAST_PARAMETER) & (values <= MOST_IN_STATE)))
-                if len(wrong):
-                    trial, arm = wrong[0].tolist()
-                    raise InputError(
-                        f"the state has {name} = {values[trial, arm]:g} for arm {arm} in trial "
-                        f"{trial}; it must be from {LEAST_PARAMETER:g} to {MOST_IN_STATE:g}: "
-                        "create states with init(trials) and change them with update only"
-                    )
-        return a, b
-
-    def _arrays(self, state: State) -> tuple[Floats, Floats]:
-        """Return a and b of a state as (B, K) arrays of floats, without checking their values."""
-        a, b = np.asarray(state.get("a")), np.asarray(state.get("b"))
-        numbers = a.dtype.kind in "iuf" and b.dtype.kind in "iuf"
-        if not numbers or a.shape != b.shape or a.shape[1:] != (len(self.a),):
-            raise InputError(
-                f"a state needs numeric arrays a and b of the shape (trials, {self.arms}), as "
-                f"created by init(trials); got a: {a.dtype} {a.shape}, b: {b.dtype} {b.shape}"
-            )
-        return np.ascontiguousarray(a, np.float64), np.ascontiguousarray(b, np.float64)
+        sizes = np.add(*self._checked(state)).max(axis=1)
+        names = ("alpha", "delta", "h", "v") if variance else ("alpha", "delta", "h")
+        units = dict.fromkeys(names, np.ones(len(sizes)))
+        return with_error(found, fine, units, 1e-12 + 1e-15 * np.sqrt(sizes), accuracy)
 
     def _integrated(self, state: State, accuracy: str, variance: bool, cut: float) -> Beliefs:
         """Compute the beliefs, with the widths of all panels scaled by ``cut``."""
-        a, b = self._parameters(state)
+        a, b = self._checked(state)
         shape, trials = a.shape, len(a)
         alpha, delta, h = np.empty(shape), np.empty(shape), np.empty(shape)
         v = np.empty(shape) if variance else _NO_VARIANCE
@@ -311,7 +227,7 @@ class BetaBernoulli(DiscountedPosterior):
                     f"pairs of arms; at most {MOST_PAIRS:.0e} are supported. Use larger parameters "
                     "a, or the same prior for many arms"
                 )
-        _check_converged(defect, a, b)
+        check_converged(defect, {"a": a, "b": b})
         return Beliefs(alpha, delta, h, rho, v=v if variance else None)
 
     def information(
@@ -350,7 +266,7 @@ class BetaBernoulli(DiscountedPosterior):
         array([[0.05663301, 0.12129299]])
         """
         accuracy = self.accuracy if accuracy is None else check_accuracy(accuracy)
-        a, b = self._parameters(state)
+        a, b = self._checked(state)
         _check_rows(start, arm, chance, a.shape)
         longest = int(np.diff(start, axis=1).max())
         if longest > MOST_TOGETHER:
@@ -361,7 +277,7 @@ class BetaBernoulli(DiscountedPosterior):
         found, defect = np.empty((len(a), start.shape[1] - 1)), np.empty(len(a))
         strict = accuracy == "strict"
         information_kernel(a, b, SETTINGS[accuracy], strict, start, arm, chance, found, defect)
-        _check_converged(defect, a, b)
+        check_converged(defect, {"a": a, "b": b})
         return found
 
     def log_evidence(self, state: State) -> Floats:
@@ -378,7 +294,7 @@ class BetaBernoulli(DiscountedPosterior):
             log B(a, b) - log B(a_0, b_0).
         """
         self._check_undiscounted("log_evidence")
-        a, b = self._parameters(state)
+        a, b = self._checked(state)
         return np.asarray(scipy.special.betaln(a, b) - scipy.special.betaln(self.a, self.b))
 
     def weaker(self) -> BetaBernoulli:
@@ -391,11 +307,8 @@ class BetaBernoulli(DiscountedPosterior):
         mean: Floats = a / (a + b)
         return mean
 
-    def quantile(self, state: State, level: float) -> Floats:
-        level = check_probability(level, "the level of a quantile")
-        a, b = self._parameters(state)
-        if level in self.support:
-            return np.full(a.shape, level)
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        a, b = arrays
         # many posteriors of a block are equal: invert each distinct one once
         group, first = np.empty((2, a.size), np.int64)
         distinct = first[: group_arms(a.ravel(), b.ravel(), group, first)]
@@ -403,11 +316,11 @@ class BetaBernoulli(DiscountedPosterior):
         return theta[group].reshape(a.shape)
 
     def sample(self, state: State, stream: Stream) -> Floats:
-        return stream.beta(*self._parameters(state))
+        return stream.beta(*self._checked(state))
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
         # logits: draws can round to 1 if b is small
-        return stream.beta_logit(*self._parameters(state))
+        return stream.beta_logit(*self._checked(state))
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         a, b = (np.asarray(state[name], np.float64)[..., None] for name in ("a", "b"))
@@ -426,15 +339,6 @@ class BetaBernoulli(DiscountedPosterior):
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
         return (uniform < theta).astype(np.float64)
 
-    def check_reward(self, reward: float) -> float:
-        # NumPy registers timedelta64 as an integer
-        number = isinstance(reward, _NUMBERS) and not isinstance(reward, np.timedelta64)
-        if not number or not _is_outcome(reward):
-            raise InputError(
-                f"a reward of a Bernoulli arm must be 0 or 1, not {short_repr(reward)}"
-            )
-        return float(reward)
-
 
 def add_shares(
     weight: Floats, a: Floats, b: Floats, trial: Ints, arm: Ints, reward: Floats
@@ -452,24 +356,6 @@ def add_shares(
     np.add.at(a, (trial, arm), weight * reward)
     np.add.at(b, (trial, arm), weight * (1.0 - reward))
     return True
-
-
-def _is_outcome(number: object) -> bool:
-    try:
-        return number in (0, 1)
-    except ArithmeticError:  # a signalling NaN of decimal
-        return False
-
-
-def _check_converged(defect: Floats, a: Floats, b: Floats) -> None:
-    """Raise NumericalError if the probabilities of being best do not add up to 1."""
-    if not within(defect[None], defect[None], -math.inf, TOLERANCE):
-        worst = int(defect.argmax())
-        raise NumericalError(
-            f"the quadrature did not converge (the probabilities of being best add up to 1 "
-            f"within {defect[worst]:.1e}); please report these posteriors: "
-            f"a = {a[worst].tolist()}, b = {b[worst].tolist()}"
-        )
 
 
 def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) -> None:
@@ -493,12 +379,6 @@ def _check_rows(start: Ints, arm: Ints, chance: Floats, shape: tuple[int, ...]) 
         )
 
 
-def check_accuracy(accuracy: object) -> str:
-    if not isinstance(accuracy, str) or accuracy not in SETTINGS:
-        raise InputError(f"accuracy must be {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
-    return accuracy
-
-
 def beta_pair(text: str) -> tuple[float, float]:
     """Read the parameters of Beta(A, B) from a text A,B.
 
@@ -510,24 +390,6 @@ def beta_pair(text: str) -> tuple[float, float]:
     except ValueError:
         raise InputError(f"Beta(A, B) needs two numbers A,B such as 3,7, not '{text}'") from None
     return a, b
-
-
-def check_parameters(values: object) -> Floats:
-    """Return Beta parameters as floats in the range in which the statistics are accurate."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # nested lists of different lengths
-        array = np.empty(0, object)
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"a Beta parameter must be a number, not {short_repr(values)}")
-    array = np.array(array, np.float64, order="C")
-    wrong = ~((array >= LEAST_PARAMETER) & (array <= MOST_PARAMETER))
-    if wrong.any():
-        raise InputError(
-            f"a Beta parameter must be from {LEAST_PARAMETER:g} to {MOST_PARAMETER:g}, "
-            f"not {array[wrong].flat[0]:g}"
-        )
-    return array
 
 
 def beta_quantile(a: Floats, b: Floats, u: Floats) -> Floats:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy
@@ -15,8 +15,15 @@ from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._beta_kernels import add_outcomes
 from graphbandits.posteriors._update_kernels import add_draws
-from graphbandits.posteriors.base import Beliefs, Observations, Support, interval, per_arm
-from graphbandits.posteriors.beta_bernoulli import BetaBernoulli, add_shares, check_parameters
+from graphbandits.posteriors.base import (
+    Beliefs,
+    Observations,
+    Support,
+    check_weights,
+    interval,
+    per_arm,
+)
+from graphbandits.posteriors.beta_bernoulli import BetaBernoulli, add_shares
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -116,8 +123,7 @@ class BetaInterval:
         >>> BetaInterval.of(arms=2, a=3, low=-1, high=1).support
         (-1.0, 1.0)
         """
-        given = {"a": check_parameters(a), "b": check_parameters(b)}
-        arrays = per_arm(given, check_integer(arms, "arms"))
+        arrays = per_arm({"a": a, "b": b}, check_integer(arms, "arms"))
         return cls(arrays["a"], arrays["b"], low, high, evidence, accuracy, discount, half_life)
 
     @classmethod
@@ -162,30 +168,20 @@ class BetaInterval:
         return self._beta.discounted(state, now)
 
     def update(self, state: State, seen: Observations) -> State:
-        # (no rewards: it only checks the state)
-        none = np.empty(0, np.int64)
-        self._beta.update(state, Observations(none, none, np.empty(0)))
-        given: Any = getattr(seen, "weight", None)
-        if given is not None and not (np.asarray(given) == 1.0).all():
-            raise InputError("BetaInterval takes observations of weight 1 only")
+        a, b = self._beta._in_place(state)
+        check_weights(seen, self)
+        power = self._beta._weights(state, seen)
         reward = np.ascontiguousarray(seen.reward, np.float64)
         inside = self.rewards.contains(reward)
         if not inside.all():
             self.rewards.check(float(reward[~inside][0]))
         part = np.clip((reward - self.low) / self._width, 0.0, 1.0)
-        trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
-        a, b = cast(Floats, state["a"]), cast(Floats, state["b"])
-        even = len(trial) == len(arm) == len(part)
-        power = self._beta._powers(state, trial, seen) if even else None
-        weight = np.ones(len(part)) if power is None else power
         add: Callable[..., bool] = add_outcomes if power is None else partial(add_shares, power)
         if self.evidence == "draw":
-            add = partial(add_draws, power=weight)
-        if not even or not add(a, b, trial, arm, part):
-            raise InputError(
-                f"observations need a trial from 0 to {len(state['a']) - 1}, an arm from 0 to "
-                f"{self.arms - 1} and a reward, in three arrays of the same length"
-            )
+            add = partial(add_draws, power=np.ones(len(part)) if power is None else power)
+        trial, arm = (np.ascontiguousarray(x, np.int64) for x in (seen.trial, seen.arm))
+        if not add(a, b, trial, arm, part):
+            raise self._beta._misfit()
         return state
 
     def beliefs(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, check_integer, check_probability, short_repr
+from graphbandits.errors import InputError, check_integer, short_repr
 from graphbandits.posteriors._dirichlet_belief_kernels import (
     dirichlet_beliefs,
     fill_log_densities,
@@ -19,10 +19,9 @@ from graphbandits.posteriors._dirichlet_belief_kernels import (
 )
 from graphbandits.posteriors._family_kernels import group_rows
 from graphbandits.posteriors._update_kernels import add_to_values
-from graphbandits.posteriors.base import Observations, Support
+from graphbandits.posteriors.base import Observations, Support, check_numbers
 from graphbandits.posteriors.base import values as listed_values
-from graphbandits.posteriors.beta_bernoulli import check_accuracy
-from graphbandits.posteriors.one_dimensional import MarginalPosterior
+from graphbandits.posteriors.one_dimensional import Limits, MarginalPosterior, check_accuracy
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -76,15 +75,14 @@ class Dirichlet(MarginalPosterior):
     accuracy: str = "simulation"
     discount: float = 1.0
     half_life: float | None = None
-    state_limits: ClassVar[dict[str, tuple[float, float]]] = {
-        "weights": (LEAST_WEIGHT, MOST_IN_STATE)
-    }
+    prior_limits: ClassVar[Limits] = {"weights": (LEAST_WEIGHT, MOST_WEIGHT)}
+    state_limits: ClassVar[Limits] = {"weights": (LEAST_WEIGHT, MOST_IN_STATE)}
 
     def __post_init__(self) -> None:
         check_accuracy(self.accuracy)
         self._check_discount()
         object.__setattr__(self, "values", _check_values(self.values))
-        weights = _check_weights(self.weights)
+        weights = check_numbers(self.weights, "a weight", LEAST_WEIGHT, MOST_WEIGHT)
         if weights.ndim != 2 or not weights.size or weights.shape[1] != len(self.values):
             raise InputError(
                 f"a Dirichlet prior needs one weight per arm and value, in an array of the shape "
@@ -111,7 +109,7 @@ class Dirichlet(MarginalPosterior):
         """
         count = check_integer(arms, "arms")
         listed = _check_values(values)
-        given = _check_weights(weights)
+        given = check_numbers(weights, "a weight", LEAST_WEIGHT, MOST_WEIGHT)
         if given.shape not in ((), (len(listed),), (count, len(listed))):
             raise InputError(
                 f"weights must be a number, a list of {len(listed)} numbers, one per value, or "
@@ -136,11 +134,7 @@ class Dirichlet(MarginalPosterior):
         return replace(self, weights=self.weights * np.minimum(share, 1.0))
 
     @property
-    def arms(self) -> int:
-        return len(self.weights)
-
-    @property
-    def support(self) -> tuple[float, float]:
+    def support(self) -> tuple[float, float]:  # type: ignore[override]
         return self.values[0], self.values[-1]
 
     @property
@@ -150,32 +144,6 @@ class Dirichlet(MarginalPosterior):
     @property
     def rewards(self) -> Support:  # type: ignore[override]
         return listed_values(*self.values)
-
-    def init(self, trials: int) -> State:
-        return {"weights": np.tile(self.weights, (trials, 1, 1))} | self._initial_time(trials)
-
-    def _arrays(self, state: State) -> list[Floats]:
-        weights = np.asarray(state.get("weights"))
-        if weights.dtype.kind not in "iuf" or weights.shape[1:] != self.weights.shape:
-            raise InputError(
-                f"a state needs a numeric array weights of the shape (trials, {self.arms}, "
-                f"{len(self.values)}), as created by init(trials); got {weights.dtype} "
-                f"{weights.shape}"
-            )
-        return [np.ascontiguousarray(weights, np.float64)]
-
-    def _checked(self, state: State) -> list[Floats]:
-        (weights,) = self._arrays(state)
-        wrong = ~((weights >= LEAST_WEIGHT) & (weights <= MOST_IN_STATE))
-        if wrong.any():
-            trial, arm, value = np.argwhere(wrong)[0].tolist()
-            raise InputError(
-                f"the state has the weight {weights[trial, arm, value]:g} of the value "
-                f"{self.values[value]:g} for arm {arm} in trial {trial}; it must be from "
-                f"{LEAST_WEIGHT:g} to {MOST_IN_STATE:g}: create states with init(trials) and "
-                "change them with update only"
-            )
-        return [weights]
 
     def _kernel_common(self) -> Floats:
         return np.array(self.values)
@@ -216,18 +184,14 @@ class Dirichlet(MarginalPosterior):
         mean: Floats = (weights * apart).sum(axis=-1) / weights.sum(axis=-1)
         return np.minimum(self.values[0] + mean, self.values[-1])
 
-    def quantile(self, state: State, level: float) -> Floats:
-        level = check_probability(level, "the level of a quantile")
-        (weights,) = self._checked(state)
-        if level in (0.0, 1.0):
-            return np.full(weights.shape[:2], self.support[int(level)])
-        rows = weights.reshape(-1, len(self.values))
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        rows = arrays[0].reshape(-1, len(self.values))
         # many posteriors of a block are equal: invert each distinct one once
         group, first = np.empty((2, len(rows)), np.int64)
         distinct = rows[first[: group_rows(rows, group, first)]]
         found = np.empty(len(distinct))
         fill_quantiles(self._kernel_common(), distinct, level, found)
-        return np.clip(found, *self.support)[group].reshape(weights.shape[:2])
+        return np.clip(found, *self.support)[group].reshape(-1, self.arms)
 
     def sample(self, state: State, stream: Stream) -> Floats:
         low, high = self.support
@@ -358,20 +322,3 @@ def _check_values(values: object) -> tuple[float, ...]:
             f"{LEAST_GAP:g} of the largest difference; got {short_repr(values)}"
         )
     return found
-
-
-def _check_weights(weights: object) -> Floats:
-    try:
-        array = np.asarray(weights)
-    except ValueError:  # nested lists of different lengths
-        array = np.empty(0, object)
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"weights must be numbers, not {short_repr(weights)}")
-    array = np.array(array, np.float64, order="C")
-    wrong = ~((array >= LEAST_WEIGHT) & (array <= MOST_WEIGHT))
-    if wrong.any():
-        raise InputError(
-            f"weights must be from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}, not "
-            f"{array[wrong].flat[0]:g}"
-        )
-    return array

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from graphbandits._types import Floats, State
-from graphbandits.errors import InputError, check_integer, check_probability
+from graphbandits.errors import InputError, check_integer
 from graphbandits.posteriors._family_kernels import GAMMA
 from graphbandits.posteriors._update_kernels import add_to_gamma
 from graphbandits.posteriors.base import COUNT, Observations, Support, per_arm
-from graphbandits.posteriors.one_dimensional import (
-    LEAST_UNIFORM,
-    Limits,
-    MarginalPosterior,
-    clipped,
-)
+from graphbandits.posteriors.one_dimensional import Limits, MarginalPosterior
 from graphbandits.registry import register
 from graphbandits.rng import Stream
 
@@ -112,8 +107,8 @@ class GammaPoisson(MarginalPosterior):
     def weaker(self) -> GammaPoisson:
         """Return a prior with the same means, of a tenth of the shape and of the rate."""
         factor = np.maximum(0.1, np.maximum(LEAST_SHAPE / self.shapes, LEAST_RATE / self.rates))
-        shapes = clipped(self.shapes * factor, self.prior_limits["shapes"])
-        rates = clipped(self.rates * factor, self.prior_limits["rates"])
+        shapes = np.clip(self.shapes * factor, LEAST_SHAPE, MOST_SHAPE)
+        rates = np.clip(self.rates * factor, LEAST_RATE, MOST_RATE)
         return replace(self, shapes=shapes, rates=rates)
 
     def _prior_state(self) -> dict[str, Floats]:
@@ -133,15 +128,9 @@ class GammaPoisson(MarginalPosterior):
         found: Floats = shape / rate
         return found
 
-    def quantile(self, state: State, level: float) -> Floats:
-        level = check_probability(level, "the level of a quantile")
-        shape, rate = self._checked(state)
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        shape, rate = arrays
         found: Floats = scipy.special.gammaincinv(shape, level) / rate
-        return found
-
-    def sample(self, state: State, stream: Stream) -> Floats:
-        shape, rate = self._checked(state)
-        found: Floats = scipy.special.gammaincinv(shape, self._uniform(stream)) / rate
         return found
 
     def sample_order(self, state: State, stream: Stream) -> Floats:
@@ -154,9 +143,6 @@ class GammaPoisson(MarginalPosterior):
         log_draws = np.where(draws > _TINY, np.log(np.maximum(draws, _TINY)), power)
         found: Floats = log_draws - np.log(rate)
         return found
-
-    def _uniform(self, stream: Stream) -> Floats:
-        return np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         shape, rate = (values[..., None] for values in self._checked(state))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, check_integer, check_positive, check_probability
+from graphbandits.errors import InputError, check_integer, check_positive
 from graphbandits.posteriors._family_kernels import NORMAL, STUDENT
 from graphbandits.posteriors._update_kernels import add_to_normal, add_to_student
 from graphbandits.posteriors.base import Observations, per_arm
@@ -19,7 +19,6 @@ from graphbandits.posteriors.one_dimensional import (
     LEAST_UNIFORM,
     Limits,
     MarginalPosterior,
-    clipped,
 )
 from graphbandits.registry import register
 from graphbandits.rng import Stream
@@ -124,8 +123,7 @@ class Normal(MarginalPosterior):
 
     def weaker(self) -> Normal:
         """Return a prior with the same means and ten times the standard deviations."""
-        sds = clipped(10.0 * self.sds, self.prior_limits["sds"])
-        return replace(self, sds=sds)
+        return replace(self, sds=np.clip(10.0 * self.sds, LEAST_SD, MOST_SD))
 
     def _prior_state(self) -> dict[str, Floats]:
         return {"mean": self.means, "precision": self.sds**-2.0}
@@ -152,16 +150,9 @@ class Normal(MarginalPosterior):
     def mean(self, state: State) -> Floats:
         return np.array(state["mean"], np.float64)
 
-    def quantile(self, state: State, level: float) -> Floats:
-        level = check_probability(level, "the level of a quantile")
-        mean, precision = self._checked(state)
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        mean, precision = arrays
         found: Floats = mean + precision**-0.5 * scipy.special.ndtri(level)
-        return found
-
-    def sample(self, state: State, stream: Stream) -> Floats:
-        mean, precision = self._checked(state)
-        uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
-        found: Floats = mean + precision**-0.5 * scipy.special.ndtri(uniform)
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:
@@ -331,9 +322,8 @@ class NormalInverseGamma(MarginalPosterior):
         scale[rows] = self.scales + f * (scale[rows] - self.scales) + between
 
     def update(self, state: State, seen: Observations) -> State:
-        arrays = self._in_place(state)
+        mean, count, shape, scale = self._in_place(state)
         trial, arm, reward, power = self._observed(state, seen)
-        mean, count, shape, scale = arrays
         if not add_to_student(mean, count, shape, scale, trial, arm, reward, power):
             raise self._misfit()
         return state
@@ -355,26 +345,16 @@ class NormalInverseGamma(MarginalPosterior):
     def mean(self, state: State) -> Floats:
         return np.array(state["mean"], np.float64)
 
-    def quantile(self, state: State, level: float) -> Floats:
-        level = check_probability(level, "the level of a quantile")
-        mean, count, shape, scale = self._checked(state)
-        if level in (0.0, 1.0):
-            return np.full(mean.shape, self.support[int(level)])
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        mean, count, shape, scale = arrays
         found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, level)
-        return found
-
-    def sample(self, state: State, stream: Stream) -> Floats:
-        mean, count, shape, scale = self._checked(state)
-        uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
-        found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, uniform)
         return found
 
     def predict(self, state: State, stream: Stream) -> Floats:
         """Draw the next reward of each arm from the predictive distribution, once per trial."""
         mean, count, shape, scale = self._checked(state)
-        uniform = np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
         spread = np.sqrt(scale / shape * (1.0 + 1.0 / count))
-        found: Floats = mean + spread * _student(shape, uniform)
+        found: Floats = mean + spread * _student(shape, self._uniform(stream))
         return found
 
     def log_density(self, state: State, theta: Floats) -> Floats:

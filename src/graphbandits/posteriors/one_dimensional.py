@@ -1,26 +1,37 @@
-"""Base class of posteriors with independent arms and one-dimensional densities of their means."""
+"""Base classes of posteriors with independent arms and densities of their means."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from graphbandits._rng_kernels import within
 from graphbandits._types import Floats, Ints, State
-from graphbandits.errors import InputError, NumericalError, short_repr
+from graphbandits.errors import InputError, NumericalError, check_probability
 from graphbandits.posteriors._belief_kernels import marginal_beliefs
-from graphbandits.posteriors._quadrature_kernels import SIMULATION
-from graphbandits.posteriors.base import REAL, Beliefs, Observations, Support
-from graphbandits.posteriors.beta_bernoulli import (
-    LEAST_VALUE,
-    SETTINGS,
-    TOLERANCE,
-    check_accuracy,
+from graphbandits.posteriors._quadrature_kernels import SIMULATION, STRICT
+from graphbandits.posteriors.base import (
+    REAL,
+    Beliefs,
+    Observations,
+    Support,
+    check_numbers,
+    check_weights,
 )
 from graphbandits.posteriors.updates import DiscountedPosterior
+from graphbandits.rng import Stream
 
+#: Accuracy settings, by name.
+SETTINGS = {"simulation": SIMULATION, "strict": STRICT}
+#: Largest accepted error of the sum of alpha.
+TOLERANCE = 1e-10
+#: The relative error of smaller values is not estimated.
+LEAST_VALUE = 1e-30
 #: Upper limit of distinct posteriors that can be best: the time grows with all pairs of them.
 MOST_DISTINCT = 10_000
 #: Uniform draws are at least this, so that a quantile is finite: half of their step.
@@ -29,8 +40,8 @@ LEAST_UNIFORM = 2.0**-54
 Limits = dict[str, tuple[float, float]]
 
 
-class MarginalPosterior(DiscountedPosterior):
-    """Statistics, states and checks that the families have in common.
+class ConjugatePosterior(DiscountedPosterior):
+    """Prior, state and checks that the families have in common.
 
     A family is a frozen dataclass with one array per parameter of the prior, and ``accuracy``,
     ``discount`` and ``half_life`` as its last fields.
@@ -39,17 +50,14 @@ class MarginalPosterior(DiscountedPosterior):
     ----------
     prior_limits, state_limits : dict of str to (float, float)
         Names and ranges of the parameters of the prior, and of the arrays of a state.
-    family : int
-        Number of the family in :mod:`graphbandits.posteriors._family_kernels`.
     """
 
     accuracy: str
-    outcomes: ClassVar[tuple[float, ...] | None] = None
-    rewards: ClassVar[Support] = REAL
+    support: ClassVar[tuple[float, float]]
+    rewards: ClassVar[Support]
     weighted: ClassVar[bool] = False
     prior_limits: ClassVar[Limits]
     state_limits: ClassVar[Limits]
-    family: ClassVar[int]
 
     def __post_init__(self) -> None:
         check_accuracy(self.accuracy)
@@ -57,7 +65,7 @@ class MarginalPosterior(DiscountedPosterior):
         first = next(iter(self.prior_limits))
         shape: tuple[int, ...] | None = None
         for name, limits in self.prior_limits.items():
-            values = _check_numbers(getattr(self, name), name, *limits)
+            values = check_numbers(getattr(self, name), self._label(name), *limits)
             shape = values.shape if shape is None else shape
             if values.ndim != 1 or not values.size or values.shape != shape:
                 raise InputError(
@@ -67,12 +75,119 @@ class MarginalPosterior(DiscountedPosterior):
             values.setflags(write=False)  # shared by policies, trials and the world
             object.__setattr__(self, name, values)
 
+    def _label(self, name: str) -> str:
+        """Return the name of a parameter in messages."""
+        return name.removesuffix("s")  # users give 'sd', the array of all arms is 'sds'
+
+    @cached_property
+    def _prior_shape(self) -> tuple[int, ...]:
+        """Shape (K, ...) of the arrays of the prior."""
+        shape: tuple[int, ...] = getattr(self, next(iter(self.prior_limits))).shape
+        return shape
+
     @property
     def arms(self) -> int:
-        return len(getattr(self, next(iter(self.prior_limits))))
+        return self._prior_shape[0]
 
     def _prior_state(self) -> dict[str, Floats]:
         return {name: getattr(self, name) for name in self.state_limits}
+
+    def init(self, trials: int) -> State:
+        prior = self._prior_state().items()
+        rows = {name: np.repeat(values[None], trials, axis=0) for name, values in prior}
+        return rows | self._initial_time(trials)
+
+    def check_state(self, state: State) -> None:
+        self._checked(state)
+        self._check_times(state)
+
+    def _checked(self, state: State) -> list[Floats]:
+        """Return the arrays of a state, checked because the kernels check nothing."""
+        found = self._arrays(state)
+        for values, (name, (low, high)) in zip(found, self.state_limits.items(), strict=True):
+            row = values.reshape(1, -1)
+            if not within(row, row, low, high):
+                place = tuple(np.argwhere(~((values >= low) & (values <= high)))[0].tolist())
+                raise InputError(
+                    f"the state has {name} = {values[place]:g} for arm {place[1]} in trial "
+                    f"{place[0]}; it must be from {low:g} to {high:g}: create states with "
+                    "init(trials) and change them with update only"
+                )
+        return found
+
+    def _arrays(self, state: State) -> list[Floats]:
+        """Return the arrays (B, K, ...) of a state as floats, without checking values."""
+        found = [np.asarray(state.get(name)) for name in self.state_limits]
+        shape = (*found[0].shape[:1], *self._prior_shape)
+        for values in found:
+            if values.dtype.kind not in "iuf" or values.shape != shape:
+                named = zip(self.state_limits, found, strict=True)
+                got = ", ".join(f"{name}: {v.dtype} {v.shape}" for name, v in named)
+                raise InputError(
+                    f"a state needs numeric arrays {', '.join(self.state_limits)} of the shape "
+                    f"(trials, {', '.join(map(str, self._prior_shape))}), as created by "
+                    f"init(trials); got {got}"
+                )
+        return [np.ascontiguousarray(values, np.float64) for values in found]
+
+    def _in_place(self, state: State) -> list[Floats]:
+        """Return the arrays of a state for an update in place."""
+        found = self._arrays(state)
+        for name, values in zip(self.state_limits, found, strict=True):
+            if values is not state[name]:
+                raise InputError(
+                    "update works in place and needs a state of float64 arrays in C order: create "
+                    "it with init(trials)"
+                )
+        return found
+
+    def _weights(self, state: State, seen: Observations) -> Floats | None:
+        """Return the weights of observations; None if all are 1.
+
+        With a discount, the state is discounted up to the latest observations, in place, and the
+        weights of the others decrease with their age.
+        """
+        if not len(seen.trial) == len(seen.arm) == len(seen.reward):
+            raise self._misfit()
+        weight = check_weights(seen, self)
+        power = self._powers(state, seen.trial, seen)
+        if weight is None or power is None:
+            return power if weight is None else weight
+        return weight * power
+
+    def _misfit(self) -> InputError:
+        return InputError(
+            "observations need a trial of the state, an arm from 0 to "
+            f"{self.arms - 1} and a reward, in arrays of the same length"
+        )
+
+    def quantile(self, state: State, level: float) -> Floats:
+        level = check_probability(level, "the level of a quantile")
+        arrays = self._checked(state)
+        if level in (0.0, 1.0):
+            return np.full(arrays[0].shape[:2], self.support[int(level)])
+        return self._inverse(arrays, level)
+
+    def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
+        """Return the quantiles (B, K) of a level, from the arrays of a checked state."""
+        raise NotImplementedError
+
+    def check_reward(self, reward: float) -> float:
+        return self.rewards.check(reward)
+
+
+class MarginalPosterior(ConjugatePosterior):
+    """A family whose statistics are computed from the density of the mean of each arm.
+
+    Attributes
+    ----------
+    family : int
+        Number of the family in :mod:`graphbandits.posteriors._family_kernels`.
+    """
+
+    outcomes: ClassVar[tuple[float, ...] | None] = None
+    rewards: ClassVar[Support] = REAL
+    family: ClassVar[int]
 
     def _kernel_common(self) -> Floats:
         """Return the parameters of the kernel that all arms share."""
@@ -81,10 +196,6 @@ class MarginalPosterior(DiscountedPosterior):
     def _kernel_parameters(self, state: State) -> Floats:
         """Return the parameters (B, K, P) of the kernel for a checked state."""
         return np.stack(self._checked(state), axis=-1)
-
-    def init(self, trials: int) -> State:
-        prior = {name: np.tile(values, (trials, 1)) for name, values in self._prior_state().items()}
-        return prior | self._initial_time(trials)
 
     def beliefs(
         self,
@@ -108,22 +219,12 @@ class MarginalPosterior(DiscountedPosterior):
         if not estimate:
             return found
         fine, _ = self._integrated(state, accuracy, variance, information, 0.5)
-        unseen = 1e-12
-        if accuracy == "simulation":  # an omitted probability e is up to e log(1/e) of information
-            unseen += SIMULATION.reach * math.exp(-SIMULATION.reach)
-        error = np.full(len(spread), unseen)
-        scales = {"alpha": np.ones_like(spread), "delta": spread}
+        units = {"alpha": np.ones_like(spread), "delta": spread}
         if information:
-            scales["h"] = np.ones_like(spread)
+            units["h"] = np.ones_like(spread)
         if variance:
-            scales["v"] = spread**2
-        for name, unit in scales.items():
-            value, better = getattr(found, name), getattr(fine, name)
-            scale = np.broadcast_to(unit[:, None], better.shape)
-            if accuracy == "strict":
-                scale = np.where(better > LEAST_VALUE * scale, better, np.inf)
-            error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
-        return dataclasses.replace(found, error=error)
+            units["v"] = spread**2
+        return with_error(found, fine, units, np.full(len(spread), 1e-12), accuracy)
 
     def _integrated(
         self, state: State, accuracy: str, variance: bool, information: bool, cut: float
@@ -133,35 +234,18 @@ class MarginalPosterior(DiscountedPosterior):
         trials, arms, _ = parameters.shape
         alpha, delta, h, v = np.empty((4, trials, arms))
         rho, spread, defect = np.empty((3, trials))
-        distinct = self._run_kernel(
-            parameters,
-            SETTINGS[accuracy],
-            accuracy == "strict",
-            cut,
-            bool(information),
-            bool(variance),
-            MOST_DISTINCT,
-            alpha,
-            delta,
-            h,
-            v,
-            rho,
-            spread,
-            defect,
+        settings = (
+            *(SETTINGS[accuracy], accuracy == "strict", cut),
+            *(bool(information), bool(variance), MOST_DISTINCT),
         )
+        distinct = self._run_kernel(parameters, *settings, alpha, delta, h, v, rho, spread, defect)
         if distinct > MOST_DISTINCT:
             raise InputError(
                 f"{distinct} arms that can be best have different posteriors; at most "
                 f"{MOST_DISTINCT} are supported, because the time grows with all pairs. Arms with "
                 "the same prior and rewards count once: use the same prior for many arms"
             )
-        if not (defect <= TOLERANCE).all():
-            worst = int(np.argmax(np.nan_to_num(defect, nan=np.inf)))
-            raise NumericalError(
-                f"the quadrature did not converge (the probabilities of being best add up to 1 "
-                f"within {defect[worst]:.1e}); please report these posteriors: "
-                + ", ".join(f"{name} = {np.asarray(state[name])[worst].tolist()}" for name in state)
-            )
+        check_converged(defect, state)
         if not information:
             h.fill(np.nan)
         return Beliefs(alpha, delta, h, rho, v=v if variance else None), spread
@@ -170,100 +254,53 @@ class MarginalPosterior(DiscountedPosterior):
         """Fill the arrays of statistics; return the number of distinct posteriors."""
         return marginal_beliefs(self.family, self._kernel_common(), parameters, *others)
 
-    def check_state(self, state: State) -> None:
-        self._checked(state)
-        self._check_times(state)
-
-    def _checked(self, state: State) -> list[Floats]:
-        """Return the arrays of a state, checked because the kernels check nothing."""
-        found = self._arrays(state)
-        for values, (name, (low, high)) in zip(found, self.state_limits.items(), strict=True):
-            wrong = ~((values >= low) & (values <= high))
-            if wrong.any():
-                trial, arm = np.argwhere(wrong)[0].tolist()
-                raise InputError(
-                    f"the state has {name} = {values[trial, arm]:g} for arm {arm} in trial "
-                    f"{trial}; it must be from {low:g} to {high:g}: create states with "
-                    "init(trials) and change them with update only"
-                )
-        return found
-
-    def _arrays(self, state: State) -> list[Floats]:
-        """Return the arrays of a state as (B, K) arrays of floats, without checking values."""
-        found = [np.asarray(state.get(name)) for name in self.state_limits]
-        numbers = all(values.dtype.kind in "iuf" for values in found)
-        shapes = {values.shape for values in found}
-        if not numbers or len(shapes) > 1 or found[0].shape[1:] != (self.arms,):
-            got = ", ".join(
-                f"{name}: {values.dtype} {values.shape}"
-                for name, values in zip(self.state_limits, found, strict=True)
-            )
-            raise InputError(
-                f"a state needs numeric arrays {', '.join(self.state_limits)} of the shape "
-                f"(trials, {self.arms}), as created by init(trials); got {got}"
-            )
-        return [np.ascontiguousarray(values, np.float64) for values in found]
-
-    def _in_place(self, state: State) -> list[Floats]:
-        """Return the arrays of a state for an update in place."""
-        found = self._arrays(state)
-        if any(values is not state[name] for name, values in zip(state, found, strict=False)):
-            raise InputError(
-                "update works in place and needs a state of float64 arrays in C order: create it "
-                "with init(trials)"
-            )
-        return found
-
     def _observed(self, state: State, seen: Observations) -> tuple[Ints, Ints, Floats, Floats]:
         """Return the columns of observations with their weights; raise InputError if invalid."""
-        # with a discount, the state is discounted up to the latest observations, in place, and the
-        # weights of the others decrease with their age
-        given: Any = getattr(seen, "weight", None)
-        weight = np.ones(len(seen.trial)) if given is None else np.asarray(given, np.float64)
-        if not len(seen.trial) == len(seen.arm) == len(seen.reward) == len(weight):
-            raise self._misfit()
-        if not (np.isfinite(weight) & (weight >= 0.0)).all():
-            raise InputError(
-                f"a weight of an observation must be a finite number of at least 0, not "
-                f"{short_repr(weight.tolist())}"
-            )
-        if not self.weighted and not (weight == 1.0).all():
-            raise InputError(
-                f"{type(self).__name__} takes observations of weight 1 only, not "
-                f"{weight[weight != 1.0][0]:g}"
-            )
-        rewards = np.ascontiguousarray(seen.reward, np.float64)
-        if not np.isfinite(rewards).all():
+        weight = self._weights(state, seen)
+        reward = np.ascontiguousarray(seen.reward, np.float64)
+        if not np.isfinite(reward).all():
             raise InputError(f"a reward must be {self.rewards.description}")
         trial, arm = (np.ascontiguousarray(v, np.int64) for v in (seen.trial, seen.arm))
-        power = self._powers(state, trial, seen)
-        return trial, arm, rewards, weight if power is None else weight * power
+        return trial, arm, reward, np.ones(len(trial)) if weight is None else weight
 
-    def _misfit(self) -> InputError:
-        return InputError(
-            "observations need a trial of the state, an arm from 0 to "
-            f"{self.arms - 1} and a reward, in arrays of the same length"
+    def sample(self, state: State, stream: Stream) -> Floats:
+        return self._inverse(self._checked(state), self._uniform(stream))
+
+    def _uniform(self, stream: Stream) -> Floats:
+        return np.maximum(stream.uniform(self.arms), LEAST_UNIFORM)
+
+
+def check_accuracy(accuracy: object) -> str:
+    if not isinstance(accuracy, str) or accuracy not in SETTINGS:
+        raise InputError(f"accuracy must be {' or '.join(map(repr, SETTINGS))}, not {accuracy!r}")
+    return accuracy
+
+
+def check_converged(defect: Floats, state: Mapping[str, object]) -> None:
+    """Raise NumericalError if the probabilities of being best do not add up to 1."""
+    if not (defect <= TOLERANCE).all():
+        worst = int(defect.argmax())
+        raise NumericalError(
+            f"the quadrature did not converge (the probabilities of being best add up to 1 "
+            f"within {defect[worst]:.1e}); please report these posteriors: "
+            + ", ".join(f"{name} = {np.asarray(state[name])[worst].tolist()}" for name in state)
         )
 
-    def check_reward(self, reward: float) -> float:
-        return self.rewards.check(reward)
 
+def with_error(
+    found: Beliefs, fine: Beliefs, units: Mapping[str, Floats], unseen: Floats, accuracy: str
+) -> Beliefs:
+    """Add the largest difference of beliefs from finer ones to them.
 
-def _check_numbers(values: object, name: str, low: float, high: float) -> Floats:
-    """Return numbers of a range as a new array of floats."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # nested lists of different lengths
-        array = np.empty(0, object)
-    name = name.removesuffix("s")  # users give 'sd', the array of all arms is 'sds'
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"{name} must be a number, not {short_repr(values)}")
-    array = np.array(array, np.float64, order="C")
-    wrong = ~((array >= low) & (array <= high))
-    if wrong.any():
-        raise InputError(f"{name} must be from {low:g} to {high:g}, not {array[wrong].flat[0]:g}")
-    return array
-
-
-def clipped(values: Floats, limits: tuple[float, float]) -> Floats:
-    return np.clip(values, *limits)
+    ``units`` are the scales (B,) of the statistics, and ``unseen`` are errors (B,) that both have.
+    """
+    if accuracy == "simulation":  # an omitted probability e is up to e log(1/e) of information
+        unseen = unseen + SIMULATION.reach * math.exp(-SIMULATION.reach)
+    error = unseen
+    for name, unit in units.items():
+        value, better = getattr(found, name), getattr(fine, name)
+        scale = np.broadcast_to(unit[:, None], better.shape)
+        if accuracy == "strict":
+            scale = np.where(better > LEAST_VALUE * scale, better, np.inf)
+        error = np.maximum(error, unseen + (np.abs(value - better) / scale).max(axis=1))
+    return dataclasses.replace(found, error=error)
