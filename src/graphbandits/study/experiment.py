@@ -34,7 +34,7 @@ from graphbandits.policies import as_policy
 from graphbandits.posteriors import Posterior
 from graphbandits.posteriors.base import with_accuracy
 from graphbandits.registry import build, name_of, text_of
-from graphbandits.simulation.conditions import check_answer_rate, check_delay
+from graphbandits.simulation.conditions import check_delay
 from graphbandits.simulation.plan import Plan, point_text
 from graphbandits.simulation.shard import MAX_POINTS, RECORDS
 from graphbandits.study.claims import Claim, Published
@@ -160,8 +160,7 @@ Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
 Prior = Annotated[SweepValue, PlainValidator(prior_value)]
 Means = Annotated[tuple[Number, ...], Field(min_length=1)]
-Eligible = Annotated[float, Field(gt=0.0, le=1.0, strict=True)]
-AnswerRate = Annotated[float, _checked_by(check_answer_rate)]
+Share = Annotated[float, Field(gt=0.0, le=1.0, strict=True)]
 Delay = Annotated[int | tuple[int, int], _checked_by(check_delay)]
 Accuracy = Literal["simulation", "strict"]
 Regret = Literal["pseudo", "realised"]
@@ -180,9 +179,9 @@ class SimulationTable(Table):
     prior: Prior | None = None
     means: Means | None = None
     policies: Texts | None = None
-    eligible: Eligible | None = None
+    eligible: Share | None = None
     delay: Delay | None = None
-    answer_rate: AnswerRate | None = None
+    answer_rate: Share | None = None
 
 
 class RecordTable(Table):
