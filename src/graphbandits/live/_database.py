@@ -78,7 +78,7 @@ class Database(Protocol):
         """Execute a statement for each row of values."""
 
     def claim_schema(self, connection: Connection) -> None:
-        """Exclude other processes that create or migrate the tables, and mark a store as such."""
+        """Exclude other processes that create the tables, and mark a store as such."""
 
     def lock_table(self, connection: Connection, table: str) -> None:
         """Exclude other writers of a table until the end of the transaction."""
