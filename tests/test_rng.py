@@ -12,7 +12,7 @@ from scipy.special import logit
 from scipy.stats import kstest
 
 from graphbandits._rng_kernels import are_distributions, philox, uniform
-from graphbandits.errors import InputError
+from graphbandits.errors import InputError, check_horizon, nearest
 from graphbandits.rng import Keys, Stream, draw_actions
 
 
@@ -135,3 +135,20 @@ def test_one_wrong_number_is_found(wrong: float, place: tuple[int, int]) -> None
     assert are_distributions(rows, 1e-9)
     rows[place] = wrong
     assert not are_distributions(rows, 1e-9)
+
+
+def test_limits_of_rounds_and_trials() -> None:
+    """The counter has 32 bits for each."""
+    assert check_horizon(2**32 - 1) == 2**32 - 1
+    assert Keys(1, first_trial=2**32 - 1).trials == 1
+    with refuses(InputError):
+        check_horizon(2**32)
+    with refuses(InputError):
+        Keys(1, first_trial=2**32 - 1, trials=2)
+
+
+def test_long_lists_of_names_are_shortened() -> None:
+    names = [f"n{i:02}" for i in range(51)]
+    assert "n25" in nearest("x", names[:50])
+    assert "n25" not in nearest("x", names)
+    assert nearest("x", names).endswith("n00, n01, ..., n50 (51 names)")

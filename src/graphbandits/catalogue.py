@@ -300,6 +300,8 @@ def _write(target: Path, template: str, names: Mapping[str, str]) -> Path:
     text = files(__package__).joinpath("templates", template).read_text("utf-8")
     for key, name in names.items():
         text = text.replace(f"@@{key}@@", name)
+    if os.path.lexists(target):
+        raise InputError(f"{target} already exists: choose another file with --output")
     check_name(target)
     if not write_new(target, text.encode()):
         raise InputError(f"{target} already exists: choose another file with --output")

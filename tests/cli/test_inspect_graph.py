@@ -131,7 +131,7 @@ def test_graph_of_a_plug_in_can_be_described(tmp_path: Path) -> None:
         ("papr", ["unknown graph 'papr'", "did you mean 'paper'"]),
         ("edges(1-x)", ["cannot read '1-x'", "use 1-2 for an edge"]),
         ("paper --arms 4", ["has 5 arms, but arms=4"]),
-        ("star --arms 0", ["--arms must be a whole number of at least 1, not 0"]),
+        ("star --arms 0", ["number of arms must be a whole number of at least 1, not 0"]),
         ("star --arms x", ["'x' is not an integer"]),
         ("paper --time-limit 0", ["--time-limit must be a finite number above 0, not 0.0"]),
         ("paper --time-limit nan", ["--time-limit must be a finite number above 0, not nan"]),

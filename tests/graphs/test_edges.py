@@ -72,6 +72,12 @@ def test_invalid_edges_text_is_rejected(text: str) -> None:
         as_process(text)
 
 
+def test_largest_arm_number() -> None:
+    assert as_process("edges(1000000)").arms == 1_000_000
+    with refuses(InputError, match="arm numbers must be from 1 to 1000000"):
+        as_process("edges(1>1000001)")
+
+
 def test_more_arms_than_requested_are_rejected() -> None:
     with refuses(InputError):
         as_process("edges(1-4)", 3)

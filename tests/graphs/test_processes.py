@@ -27,8 +27,9 @@ from graphbandits.graphs import (
     SparseFeedback,
     UniformFeedback,
     as_process,
+    processes,
 )
-from graphbandits.graphs.processes import Shape, restricted_process
+from graphbandits.graphs.processes import Shape, edge_arrays, restricted_process
 from graphbandits.registry import build
 from graphbandits.rng import Keys
 
@@ -332,3 +333,11 @@ def test_equal_weights_both_ways_make_a_graph_undirected() -> None:
     shape = Shape.of(as_process("edges(1>2:0.5 2>1:0.25)").feedback)
     assert shape.directed
     assert (shape.edges, shape.density) == (2, 0.375)
+
+
+def test_limit_of_listed_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MOST_EDGES", 16)
+    assert len(edge_arrays(UniformFeedback(0.5, 4))[0]) == 12
+    with refuses(InputError, match="at most 16 entries"):
+        edge_arrays(UniformFeedback(0.5, 5))
+    assert len(edge_arrays(UniformFeedback(0.0, 5))[0]) == 0

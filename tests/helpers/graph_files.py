@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +9,20 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from graphbandits._types import Floats
-from graphbandits.cli import app
 from graphbandits.errors import InputError
 from graphbandits.graphs import Fixed, Process, load_graph
 from graphbandits.rng import Keys
 
 
 def error_message(path: Path | str, **options: Any) -> str:
-    """Return the error about a file: one line with its name, equal to that of the command line."""
+    """Return the error about a file: one line with its name."""
     with pytest.raises(InputError) as caught:
         load_graph(path, **options)
     message = str(caught.value)
     assert str(path) in message
     assert "\n" not in message
-    if not options:
-        args = ["inspect", "--beta", "1,1", "--graph", f"file:{path}"]
-        result = CliRunner().invoke(app, args)
-        assert result.exit_code == 2
-        assert result.stderr == f"Error: {' '.join(message.split())}\n"
     return message
 
 
@@ -94,8 +86,6 @@ xml_names = (
 any_names = (texts() | st.sampled_from(["Ann B.", "a\nb", "1", "1.0", "None", "nan"])).filter(
     lambda text: text == text.strip()
 )
-#: What parts no words and starts no comment.
-word_names = texts(exclude_characters="#%/,;\0\ufeff", exclude_categories=["Z", "C"])
 
 
 def assert_same_graph(process: Process, names: list[str], matrix: Floats) -> None:
@@ -105,20 +95,3 @@ def assert_same_graph(process: Process, names: list[str], matrix: Floats) -> Non
 
 
 GEPHI = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
-number_cells = st.sampled_from(
-    ["0.5", "0.5", "1", "1.0", "0", ".25", "2", "x", "", " 0.5", "1e-1", "nan", '"1"']
-)
-line_ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", "\n \n", ",\n"])
-
-
-def graph_or_error(read: Callable[[], Fixed]) -> None:
-    found: Fixed | str
-    try:
-        found = read()
-    except InputError as error:
-        found = str(error)
-    if isinstance(found, str):
-        assert any(part in found for part in (", line ", " has no edges", "looks like a matrix"))
-    else:
-        assert found.names == tuple(name.strip() for name in found.names or ())
-        assert (matrix_of(found).diagonal() == 1.0).all()

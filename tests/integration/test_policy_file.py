@@ -93,7 +93,7 @@ def test_new_policy_file_appears_in_the_report(tmp_path: Path) -> None:
     verdicts = command(tmp_path, "graphbandits", "check", "root_ucb.py")
     assert re.search(r"(\d+) checks: \1 passed\.", verdicts), verdicts
     words = "simulate --plugin root_ucb.py --policy root-ucb --policy ids-n --graph paper"
-    size = "--horizon 200 --trials 150 --workers 2 --output study"
+    size = "--horizon 100 --trials 40 --workers 2 --output study"
     command(tmp_path, "graphbandits", *words.split(), *size.split())
     touched = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
     assert touched == {"root_ucb.py", "study"}
