@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from helpers.agents import failures_of, rotating
+from helpers.agents import failures_of
 from helpers.recorded_runs import able
 from helpers.reward_families import FAMILIES
 
@@ -46,17 +46,8 @@ def simulated(policy: str, graph: str, world: str, posterior: str | None) -> Tri
     prior = None if posterior is None else as_posterior(posterior, 5)
     keys, record = Keys(SEED, TRIAL), np.array([ROUNDS])
     made = as_world(world, 5)
-    run_block(
-        as_policy(policy),
-        made,
-        process,
-        ROUNDS,
-        keys,
-        record,
-        False,
-        monitor=trial,
-        posterior=prior,
-    )
+    how = {"monitor": trial, "posterior": prior}
+    run_block(as_policy(policy), made, process, ROUNDS, keys, record, False, **how)
     return trial
 
 
@@ -94,13 +85,6 @@ PIECES = ("ids-n", "ucb-n", "exp3-ix", "ts")
 
 
 def test_agent_in_memory_repeats_a_trial() -> None:
-    for graph, policy in rotating({name: name for name in GRAPHS}, 5, ROUNDS):
-        with failures_of(policy, graph):
-            drive(policy, graph, pieces=policy in PIECES)
-
-
-@pytest.mark.nightly
-def test_agent_of_any_policy_and_graph_repeats_a_trial() -> None:
     for graph in GRAPHS:
         for policy in able(graph, 5, ROUNDS):
             with failures_of(policy, graph):

@@ -135,7 +135,7 @@ AGENT_AND_LINES = {"setup": st.sampled_from(AGENTS), "lines": st.lists(requests(
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=130, deadline=None, derandomize=True, suppress_health_check=QUIET)
 @given(**AGENT_AND_LINES)
 def test_refused_lines_change_nothing(setup: dict[str, Any], lines: list[str]) -> None:
     check(setup, lines)
