@@ -12,6 +12,16 @@ from graphbandits.graphs import GraphLike
 from helpers.recorded_runs import able
 
 
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def facts(decision: Decision) -> tuple[object, ...]:
     """Return what two agents with the same seed and outcomes have in common: all but the id."""
     return decision.number, decision.arm, decision.probability, decision.pi, decision.reveals

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import Clock
 from helpers.cases import each
 
 from graphbandits import Agent, InputError
@@ -16,15 +17,6 @@ from graphbandits.errors import ConflictError, NotFoundError, StoreError
 from graphbandits.live.journal import REQUEST_LIFETIME
 
 ARMS = ["ann", "bob", "eve"]
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

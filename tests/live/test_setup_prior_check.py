@@ -14,7 +14,6 @@ from helpers.agents import failures_of, reopened
 from helpers.cases import each
 from helpers.reward_families import FAMILIES
 from scipy.special import betaln
-from scipy.stats import norm
 
 from graphbandits import Agent
 from graphbandits.errors import InputWarning
@@ -273,15 +272,3 @@ def test_refused_reward_is_not_counted() -> None:
     assert agent._state.prior_check.count == 0
     agent.observe(decision, {"x": 1, "y": 0})
     assert agent._state.prior_check.count == 2
-
-
-def test_predictive_distribution_of_the_rewards_that_warn() -> None:
-    """A reward beyond some standard deviations contradicts a prior of known noise at once."""
-    prior = Normal.of(1, mean=0, sd=0.01, noise=1)
-    limit = next(x for x in np.arange(1.0, 40.0, 0.25) if PriorCheck(prior).observe(seen(0, x)))
-
-    def ratio(x: float) -> float:
-        weak = [norm.pdf(x, 0, math.hypot(sd, 1.0)) for sd in (0.1, 1.0)]
-        return float(np.mean(weak) / norm.pdf(x, 0, math.hypot(0.01, 1.0)))
-
-    assert ratio(limit) >= CONTRADICTION > ratio(limit - 0.25)
