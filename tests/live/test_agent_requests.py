@@ -65,6 +65,13 @@ def test_another_request_with_the_same_key_is_refused(agent: Agent, change: dict
     assert agent.status()["decisions"] == 2
 
 
+def test_a_graph_of_a_request_is_compared_by_its_edges(agent: Agent) -> None:
+    made = agent.decide(graph=np.eye(3), request="r1")
+    assert agent.decide(graph=np.eye(3), request="r1").id == made.id
+    with pytest.raises(ConflictError):
+        agent.decide(graph=np.ones((3, 3)), request="r1")
+
+
 def test_arms_of_an_iterator_are_read_once(agent: Agent) -> None:
     made = agent.decide(among=iter(["bob"]), request="r1")
     assert made.arm == "bob"
