@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+
+@contextmanager
+def case_named(text: str) -> Iterator[None]:
+    """Add the name of a case to an error."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(text)
+        raise
 
 
 def each(
@@ -22,11 +33,8 @@ def each(
         def loop(*args: Any, **fixtures: Any) -> None:
             for k, case in enumerate(cases):
                 values = [case] if isinstance(names, str) else list(case)
-                try:
+                with case_named(f"case {k}: {names} = {case!r}"):
                     test(*args, **fixtures, **dict(zip(known, values, strict=True)))
-                except BaseException as error:
-                    error.add_note(f"case {k}: {names} = {case!r}")
-                    raise
 
         signature = inspect.signature(test)
         rest = [one for name, one in signature.parameters.items() if name not in known]

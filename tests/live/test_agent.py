@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import networkx
 import numpy as np
 import pytest
-from helpers.agents import Clock, facts, failures_of, play, reopened, rotating, whole_pi
+from helpers.agents import Clock, facts, play, reopened, rotating, whole_pi
 from helpers.bad_input import refused, refuses
-from helpers.cases import each
+from helpers.cases import case_named, each
 from helpers.recorded_runs import able
 from helpers.reward_families import write_plugin
 
@@ -59,7 +59,7 @@ def saved_agent_continues(policy: str, graph: GraphLike, folder: Path) -> None:
 
 def test_saved_agent_continues_with_identical_decisions(tmp_path: Path) -> None:
     for name, policy in rotating(SAVED, 5, 80):
-        with failures_of(policy, name):
+        with case_named(f"{policy}, {name}"):
             saved_agent_continues(policy, SAVED[name], tmp_path)
 
 
@@ -67,7 +67,7 @@ def test_saved_agent_continues_with_identical_decisions(tmp_path: Path) -> None:
 def test_saved_agent_of_any_policy_and_graph_continues(tmp_path: Path) -> None:
     for name, graph in SAVED.items():
         for policy in able(graph, 5, 80):
-            with failures_of(policy, name):
+            with case_named(f"{policy}, {name}"):
                 saved_agent_continues(policy, graph, tmp_path)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from helpers.agents import failures_of
+from helpers.cases import case_named
 from helpers.recorded_runs import able
 from helpers.reward_families import FAMILIES
 
@@ -87,7 +87,7 @@ PIECES = ("ids-n", "ucb-n", "exp3-ix", "ts")
 def test_agent_in_memory_repeats_a_trial() -> None:
     for graph in GRAPHS:
         for policy in able(graph, 5, ROUNDS):
-            with failures_of(policy, graph):
+            with case_named(f"{policy}, {graph}"):
                 drive(policy, graph, pieces=policy in PIECES)
 
 
@@ -100,5 +100,5 @@ def test_agent_with_another_model_repeats_a_trial() -> None:
     options = "beta-bernoulli(discount=0.9)", "beta-bernoulli(half_life=6)"
     cases = [("bernoulli", one) for one in options] + [("gaussian", "normal(discount=0.8)")]
     for world, posterior in [*cases, *((one.world, None) for one in FAMILIES.values())]:
-        with failures_of(world, posterior):
+        with case_named(f"{world}, {posterior}"):
             drive("ts-n", "edges(1>2 2-3 3>4 5>1)", world, posterior)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.agents import failures_of, reopened
-from helpers.cases import each
+from helpers.agents import reopened
+from helpers.cases import case_named, each
 from helpers.reward_families import FAMILIES
 from scipy.special import betaln
 
@@ -112,7 +112,7 @@ def test_ville_inequality_holds_if_the_prior_is_right() -> None:
     for family, known in FAMILIES.items():
         world = as_world(known.world, 3)
         if PriorCheck(world.prior).models:
-            with failures_of(family):
+            with case_named(family):
                 ville_inequality_holds(worst_ratios(world.prior, world, 2000, EARLY // 3))
 
 
