@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +58,3 @@ def rotating(graphs: Mapping[str, GraphLike], arms: int, horizon: int) -> Iterat
     for k, policy in enumerate(sorted(set().union(*fits.values()))):
         names = [name for name in graphs if policy in fits[name]]
         yield names[k % len(names)], policy
-
-
-@contextmanager
-def failures_of(*case: object) -> Iterator[None]:
-    """Add the case of a loop to an error."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(f"case: {case}")
-        raise

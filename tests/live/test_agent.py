@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import networkx
 import numpy as np
 import pytest
-from helpers.agents import facts, failures_of, play, reopened, rotating, whole_pi
+from helpers.agents import Clock, facts, play, reopened, rotating, whole_pi
 from helpers.bad_input import refused, refuses
-from helpers.cases import each
+from helpers.cases import case_named, each
 from helpers.recorded_runs import able
 from helpers.reward_families import write_plugin
 
@@ -59,7 +59,7 @@ def saved_agent_continues(policy: str, graph: GraphLike, folder: Path) -> None:
 
 def test_saved_agent_continues_with_identical_decisions(tmp_path: Path) -> None:
     for name, policy in rotating(SAVED, 5, 80):
-        with failures_of(policy, name):
+        with case_named(f"{policy}, {name}"):
             saved_agent_continues(policy, SAVED[name], tmp_path)
 
 
@@ -67,7 +67,7 @@ def test_saved_agent_continues_with_identical_decisions(tmp_path: Path) -> None:
 def test_saved_agent_of_any_policy_and_graph_continues(tmp_path: Path) -> None:
     for name, graph in SAVED.items():
         for policy in able(graph, 5, 80):
-            with failures_of(policy, name):
+            with case_named(f"{policy}, {name}"):
                 saved_agent_continues(policy, graph, tmp_path)
 
 
@@ -534,16 +534,6 @@ def test_context_is_kept_with_the_decision() -> None:
     assert agent.decide().context is None
 
 
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @each("expires", [60, 60.0, timedelta(minutes=1)])
 def test_outcomes_after_the_expiry_are_late(expires: Any) -> None:
     clock = Clock()
@@ -655,18 +645,6 @@ def test_numbers_by_name_are_not_read_as_parameters() -> None:
 )
 def test_bad_posteriors_are_refused(how: dict, words: list[str]) -> None:
     refused(lambda: Agent("ts-n", ["x", "y"], seed=1, **how), *words)
-
-
-def test_policy_that_cannot_use_the_rewards_is_refused() -> None:
-    refused(
-        lambda: Agent("exp3-set", 3, "star", seed=1, posterior="normal", horizon=9),
-        "'exp3-set'",
-        "bounded interval",
-    )
-    agent = Agent(
-        "exp3-set(reward_range=[-1, 3])", 3, "star", seed=1, posterior="normal", horizon=9
-    )
-    agent.observe(decision := agent.decide(), {decision.arm: 2.5})
 
 
 def test_posterior_of_a_plug_in_is_saved_with_all_parameters(tmp_path: Path) -> None:

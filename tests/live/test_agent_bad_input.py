@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -181,3 +182,39 @@ def test_integers_that_a_log_cannot_hold_are_no_names(name: int) -> None:
     for call in (lambda: Agent("ts-n", [name, 5]), lambda: agent.add_arm(name)):
         refused(call, "too large")
     assert len(agent.arms) == 2
+
+
+@each(
+    ("call", "words"),
+    [
+        (lambda agent: agent.learn({"bob": 1}, key=""), ["key must be a text"]),
+        (lambda agent: agent.learn({"bob": 1}, unknown="no"), ["'error' or 'skip'", "'no'"]),
+        (lambda agent: agent.decide(expires=2e11), ["expires", "1e+11"]),
+        (lambda agent: agent.backup("copy.db"), ["in memory", "save(path)"]),
+        (lambda agent: Agent("ids-n", 3, floor_over="dominating-set"), ["floor_over", "floor="]),
+        (lambda agent: Agent(floor=0.1, store="agents.db"), ["floor", "give the policy"]),
+    ],
+)
+def test_invalid_arguments_of_methods_are_refused(
+    agent: Agent, call: Callable[[Agent], object], words: list[str]
+) -> None:
+    before = agent._state.digest()
+    refused(lambda: call(agent), *words)
+    assert agent._state.digest() == before
+
+
+def test_an_arm_is_given_once_by_number_or_text() -> None:
+    agent = Agent("ts-n", 2, "complete", seed=1)
+    refused(lambda: agent.observe(agent.decide(), {1: 1, "1": 1}), "1 is given twice")
+
+
+def test_a_policy_without_a_posterior_cannot_learn_what_was_not_revealed() -> None:
+    agent = Agent("exp3-ix", 3, "empty", seed=1, horizon=9)
+    decision = agent.decide()
+    other = (int(decision.arm) + 1) % 3
+    refused(lambda: agent.observe(decision, {other: 1}, extra=True), "'exp3-ix'", f"omit {other}")
+
+
+def test_verify_finds_a_state_that_is_not_that_of_the_journal(agent: Agent) -> None:
+    agent._state.policy_state["a"][0, 0] += 1.0
+    refused(agent.verify, "another state")

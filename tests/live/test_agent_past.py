@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.agents import reopened
+from helpers.agents import Clock, reopened
 from helpers.bad_input import refused
 from helpers.cases import each
 
@@ -18,16 +18,6 @@ from graphbandits import Agent
 NAMES = ["ann", "bob", "eve"]
 GRAPH = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 1.0], [0.25, 0.0, 1.0]])
 START = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self, now: float = START) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def agent_of(clock: Clock, **more: Any) -> Agent:
@@ -76,7 +66,7 @@ def eventful(agent: Agent, clock: Clock) -> dict[float, dict[str, Any]]:
 
 
 def test_past_agent_is_what_the_agent_was(store_url: str) -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock, store=store_url, posterior="beta-bernoulli(half_life=100)")
     known = eventful(agent, clock)
     clock.now += 1000.0
@@ -88,7 +78,7 @@ def test_past_agent_is_what_the_agent_was(store_url: str) -> None:
 
 
 def test_past_agent_in_memory_is_what_the_agent_was() -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock)
     known = eventful(agent, clock)
     clock.now += 60.0
@@ -99,7 +89,7 @@ def test_past_agent_in_memory_is_what_the_agent_was() -> None:
 
 
 def test_expiry_is_that_of_the_time() -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock)
     made = agent.decide(expires=100.0)
     clock.now += 1000.0
@@ -110,7 +100,7 @@ def test_expiry_is_that_of_the_time() -> None:
 
 
 def test_past_agent_does_not_follow_the_agent() -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock)
     made = agent.decide()
     clock.now += 60.0
@@ -142,7 +132,7 @@ def test_past_agent_does_not_follow_the_agent() -> None:
 def test_past_agent_cannot_be_changed(
     change: Callable[[Agent, Any], object], tmp_path: Path
 ) -> None:
-    clock = Clock()
+    clock = Clock(START)
     for agent in (agent_of(clock), agent_of(clock, store=tmp_path / "a.db")):
         made = agent.decide()
         past, before = agent.at(clock.now), seen(agent)
@@ -151,7 +141,7 @@ def test_past_agent_cannot_be_changed(
 
 
 def test_past_agent_can_be_saved_and_continued(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock)
     clock.now += 60.0
     agent.learn({"ann": (3, 10)})
@@ -161,7 +151,7 @@ def test_past_agent_can_be_saved_and_continued(tmp_path: Path) -> None:
 
 
 def test_times_may_have_any_form() -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock)
     clock.now += 3 * 86400.0
     agent.decide()
@@ -184,7 +174,7 @@ def test_time_of_a_decision_includes_it(fraction: float) -> None:
 
 
 def test_times_outside_of_the_journal_are_refused(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(START)
     agent = agent_of(clock, store=tmp_path / "a.db")
     memory = agent_of(clock)
     clock.now += 100.0

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from helpers.bad_input import refused
+from helpers.agents import reopened
+from helpers.bad_input import refused, refuses
 from helpers.cases import each
+from helpers.small_runs import PLUGIN_SOURCE
+from helpers.valid_policies import UCB
 
-from graphbandits import Agent
-from graphbandits.errors import InputError, StoreError
+from graphbandits import Agent, BetaBernoulli
+from graphbandits._types import State
+from graphbandits.errors import InputError, PolicyError, StoreError
 from graphbandits.live.journal import Entry
 from graphbandits.live.store import StoredJournal
+from graphbandits.plugins import load_plugin, unload_plugin
+from graphbandits.policies import Event
 from graphbandits.policies.thompson import TSN
 
 
@@ -194,3 +202,51 @@ def test_blanks_around_names_of_arms_are_removed() -> None:
     """The names of the prior kept them: KeyError."""
     agent = Agent("ids-n", [" ann", "bob "], "star", seed=1, prior=[(2, 1), (1, 3)])
     assert agent.state == {"a": {"ann": 2.0, "bob": 1.0}, "b": {"ann": 1.0, "bob": 3.0}}
+
+
+# Plug-ins ----------------------------------------------------------------------------------------
+
+
+def test_agent_stores_unusual_parameters_and_infinite_states(tmp_path: Path) -> None:
+    file = tmp_path / "edited.py"
+    file.write_text(PLUGIN_SOURCE.replace("ARM", "0"))
+    load_plugin(file)
+    try:
+        agent = Agent("edited(labels=[a, 'b c'], cap=inf)", arms=3, seed=1)
+        copy = reopened(agent, tmp_path)
+        assert copy.policy == agent.policy
+        assert copy.policy.labels == ("a", "b c")  # type: ignore[attr-defined]
+        assert copy.state == agent.state
+    finally:
+        unload_plugin(file)
+
+
+@dataclass(frozen=True)
+class FailsInUpdate(UCB):
+    """Counts, and then fails."""
+
+    def update(self, state: State, event: Event) -> State:
+        super().update(state, event)
+        raise RuntimeError("after the counting")
+
+
+def test_failed_update_does_not_change_state() -> None:
+    agent = Agent(FailsInUpdate(), arms=3, seed=1)
+    before = agent.state
+    decision = agent.decide()
+    for _ in range(3):
+        with refuses(PolicyError):
+            agent.observe(decision, {decision.arm: 1})
+    assert agent.state == before
+    assert agent.pending == (decision.id,)
+
+
+class HalfBeta(BetaBernoulli):
+    """A subclass of the Beta-Bernoulli posterior, as in a plug-in."""
+
+
+def test_agent_keeps_class_of_given_posterior() -> None:
+    agent = Agent("ts-n", arms=2, seed=1, prior=HalfBeta(np.array([1.0, 2.0]), np.ones(2)))
+    assert type(agent.posterior) is HalfBeta
+    with refuses(InputError, match="HalfBeta"):
+        agent.save("never.db")

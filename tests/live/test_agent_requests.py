@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.agents import Clock
 from helpers.cases import each
 
 from graphbandits import Agent, InputError
@@ -16,15 +17,6 @@ from graphbandits.errors import ConflictError, NotFoundError, StoreError
 from graphbandits.live.journal import REQUEST_LIFETIME
 
 ARMS = ["ann", "bob", "eve"]
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -71,6 +63,13 @@ def test_another_request_with_the_same_key_is_refused(agent: Agent, change: dict
     with pytest.raises(ConflictError, match="another request was made with the key 'r1'"):
         agent.decide(**keys | change, request="r1")
     assert agent.status()["decisions"] == 2
+
+
+def test_a_graph_of_a_request_is_compared_by_its_edges(agent: Agent) -> None:
+    made = agent.decide(graph=np.eye(3), request="r1")
+    assert agent.decide(graph=np.eye(3), request="r1").id == made.id
+    with pytest.raises(ConflictError):
+        agent.decide(graph=np.ones((3, 3)), request="r1")
 
 
 def test_arms_of_an_iterator_are_read_once(agent: Agent) -> None:

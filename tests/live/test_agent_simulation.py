@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from helpers.agents import failures_of, rotating
+from helpers.cases import case_named
 from helpers.recorded_runs import able
 from helpers.reward_families import FAMILIES
 
@@ -46,17 +46,8 @@ def simulated(policy: str, graph: str, world: str, posterior: str | None) -> Tri
     prior = None if posterior is None else as_posterior(posterior, 5)
     keys, record = Keys(SEED, TRIAL), np.array([ROUNDS])
     made = as_world(world, 5)
-    run_block(
-        as_policy(policy),
-        made,
-        process,
-        ROUNDS,
-        keys,
-        record,
-        False,
-        monitor=trial,
-        posterior=prior,
-    )
+    how = {"monitor": trial, "posterior": prior}
+    run_block(as_policy(policy), made, process, ROUNDS, keys, record, False, **how)
     return trial
 
 
@@ -94,16 +85,9 @@ PIECES = ("ids-n", "ucb-n", "exp3-ix", "ts")
 
 
 def test_agent_in_memory_repeats_a_trial() -> None:
-    for graph, policy in rotating({name: name for name in GRAPHS}, 5, ROUNDS):
-        with failures_of(policy, graph):
-            drive(policy, graph, pieces=policy in PIECES)
-
-
-@pytest.mark.nightly
-def test_agent_of_any_policy_and_graph_repeats_a_trial() -> None:
     for graph in GRAPHS:
         for policy in able(graph, 5, ROUNDS):
-            with failures_of(policy, graph):
+            with case_named(f"{policy}, {graph}"):
                 drive(policy, graph, pieces=policy in PIECES)
 
 
@@ -116,5 +100,5 @@ def test_agent_with_another_model_repeats_a_trial() -> None:
     options = "beta-bernoulli(discount=0.9)", "beta-bernoulli(half_life=6)"
     cases = [("bernoulli", one) for one in options] + [("gaussian", "normal(discount=0.8)")]
     for world, posterior in [*cases, *((one.world, None) for one in FAMILIES.values())]:
-        with failures_of(world, posterior):
+        with case_named(f"{world}, {posterior}"):
             drive("ts-n", "edges(1>2 2-3 3>4 5>1)", world, posterior)

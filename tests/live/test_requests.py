@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ import pytest
 from helpers import ROOT
 from helpers.bad_input import check_refusal, refuses
 from helpers.cases import each
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graphbandits import Agent
+from graphbandits._files import json_text
 from graphbandits.errors import InputError, StoreError
 from graphbandits.live.operations import OPERATIONS
 from graphbandits.live.requests import MOST_BYTES, answer, handle
@@ -112,15 +116,6 @@ def test_every_operation_has_a_test() -> None:
     assert wanted - used == {"pi", "unknown"}
 
 
-def test_answer_to_explain_has_the_explanation() -> None:
-    agent = new()
-    made = agent.decide()
-    found = answer(agent, json.dumps({"op": "explain", "id": made.id}))
-    assert found == {"ok": True, "explanation": agent.explain(made).to_dict()}
-    assert json.loads(json.dumps(found)) == found
-    assert not answer(agent, '{"op": "explain", "id": "7-nonsense"}')["ok"]
-
-
 def test_answer_to_decide_has_the_decisions() -> None:
     agent = new(policy="ts-n", graph=np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     found = answer(agent, '{"op": "decide", "n": 2, "among": ["ann"], "context": [1], "pi": true}')
@@ -161,7 +156,14 @@ def test_names_of_numbered_arms_are_texts_in_keys() -> None:
 
 def test_reading_operations_return_what_the_methods_return() -> None:
     agent = new()
-    agent.observe(agent.decide(), {"bob": 1})
+    made = agent.decide()
+    agent.observe(made, {"bob": 1})
+    explained = answer(agent, json.dumps({"op": "explain", "id": made.id}))
+    assert explained == {"ok": True, "explanation": agent.explain(made).to_dict()}
+    health = answer(agent, '{"op": "health", "level": 0.05}')
+    assert health == {"ok": True, "health": agent.health(0.05).to_dict()}
+    learn = '{"op": "learn", "outcomes": [{"arm": "ann", "reward": 1, "count": 3}], "key": "a"}'
+    assert [answer(agent, learn)["learned"] for _ in range(2)] == [3, 0]
     assert answer(agent, '{"op": "status"}') == {"ok": True, "status": agent.status()}
     assert answer(agent, '{"op": "history"}') == {"ok": True, "entries": agent.history()}
     last = answer(agent, '{"op": "history", "last": 1}')["entries"]
@@ -175,13 +177,6 @@ def test_reading_operations_return_what_the_methods_return() -> None:
         "error_estimate": wanted.error,
     }
     assert "error_estimate" not in answer(agent, '{"op": "beliefs"}')
-
-
-def test_learn_returns_the_number_of_outcomes() -> None:
-    agent = new()
-    line = '{"op": "learn", "outcomes": [{"arm": "ann", "reward": 1, "count": 3}], "key": "a"}'
-    assert answer(agent, line) == {"ok": True, "learned": 3}
-    assert answer(agent, line) == {"ok": True, "learned": 0}
 
 
 def test_null_is_the_default() -> None:
@@ -440,3 +435,141 @@ def test_page_of_the_protocol_has_the_tables_of_the_operations() -> None:
         }
     assert "\n".join(operations) in page
     assert "\n".join(sorted(keys)) in page
+
+
+# Random lines ------------------------------------------------------------------------------------
+
+
+AGENTS: list[dict[str, Any]] = [
+    {"policy": "ids-n", "arms": ["ann", "bob", "eve"], "graph": "path"},
+    {"policy": "ts-n", "arms": 3, "graph": "complete", "posterior": "normal(noise=2)"},
+    {"policy": "exp3-ix", "arms": ["ann", "bob", "eve"], "graph": "star", "horizon": 50},
+    {"policy": "ts-n-sampled", "arms": ["ann", "bob", "eve"], "posterior": "gamma-poisson"},
+]
+ARMS = st.sampled_from(["ann", "bob", "eve"] * 4 + [0, "0", "joe", ""])
+NUMBERS = st.sampled_from([0, 1] * 6 + [2, 0.5, -1, 10, 1e308, 10**299, 1e-320, True, "1"])
+TEXTS = st.sampled_from(["", "ann", "x" * 200, "\x00", "\u2028", "\ud800", "é", "file:", "../x"])
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS | ARMS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+FLAGS = st.booleans()
+ARM_LISTS = st.lists(ARMS, max_size=3)
+EDGES = ARM_LISTS | st.dictionaries(ARMS.map(str), NUMBERS, max_size=3)
+REWARDS = NUMBERS | st.lists(NUMBERS, min_size=2, max_size=2)
+ROWS = st.fixed_dictionaries(
+    {"arm": ARMS}, optional={"reward": NUMBERS, "total": NUMBERS, "count": NUMBERS}
+)
+GRAPHS = ["star", "complete", "ring", "random(r=0.5)", "paper", "edges(1-2 2>3:0.5)", "file:no.csv"]
+#: Values that each key may have; most of them are valid.
+GOOD: dict[str, st.SearchStrategy[Any]] = {
+    "accuracy": st.sampled_from(["strict", "simulation", "high"]),
+    "among": ARM_LISTS,
+    "arms": ARM_LISTS,
+    "context": ANYTHING,
+    "distinct": FLAGS,
+    "edges": EDGES,
+    "estimate": FLAGS,
+    "exclude": ARM_LISTS,
+    "expires": st.sampled_from([60, 0.5, 1e9, 0, 1e300]),
+    "extra": FLAGS,
+    "graph": st.sampled_from(GRAPHS)
+    | st.fixed_dictionaries(
+        {"edges": st.lists(st.tuples(ARMS, ARMS) | st.tuples(ARMS, ARMS, NUMBERS), max_size=3)},
+        optional={"directed": FLAGS},
+    ),
+    "id": st.sampled_from(["$0", "$0", "$1", "$1", "$2", "1-000000000000", "x"]),
+    "key": TEXTS,
+    "last": st.sampled_from([1, 2, 100, 0]),
+    "level": st.sampled_from([0.01, 0.5, 0, 1, 1e-300]),
+    "n": st.sampled_from([1, 2, 3, 0, 10**6]),
+    "name": ARMS | st.sampled_from(["kim", 3]),
+    "outcomes": st.dictionaries(ARMS.map(str), REWARDS, max_size=3) | st.lists(ROWS, max_size=3),
+    "partial": FLAGS,
+    "pending": st.sampled_from(["ignore", "expected", "no"]),
+    "unknown": st.sampled_from(["error", "skip", "no"]),
+    "pi": FLAGS,
+    "policy": st.sampled_from(["ids-n", "ts-n", "ucb-n", "exp3-ix", "idsn", "ids-n(x=1)"]),
+    "prior": st.sampled_from([[2, 5], "2,5", {"a": 2}, {"mean": 0, "sd": 2}, {"a": "x"}, [[1]]])
+    | ANYTHING,
+    "request": st.sampled_from(["k", "l", "m", "", "\u2603"]),
+    "reset": FLAGS,
+    "revealed_by": EDGES,
+    "reveals": EDGES,
+}
+#: Values of 'outcomes' of several decisions.
+BATCHES = st.dictionaries(
+    GOOD["id"], st.dictionaries(ARMS.map(str), REWARDS, max_size=3), max_size=3
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> str:
+    """Return a request: valid in most cases, else with a wrong key, value or character."""
+    op = draw(st.sampled_from(sorted(OPERATIONS) + ["decide"] * 4 + ["observe"] * 8))
+    required = OPERATIONS[op].required
+    optional = [key for key in OPERATIONS[op].keys if key not in required]
+    keys = [*required, *draw(st.lists(st.sampled_from(optional or ["op"]), max_size=3))]
+    good = GOOD | {"outcomes": BATCHES} if op == "observe_many" else GOOD
+    found = {"op": op} | {key: draw(good[key]) for key in keys if key != "op"}
+    change = draw(st.integers(0, 11))
+    if change == 0:
+        found[draw(st.sampled_from(["op", *sorted(GOOD), "x"]))] = draw(ANYTHING)
+    elif change == 1:
+        del found[draw(st.sampled_from(sorted(found)))]
+    line = json.dumps(found, ensure_ascii=draw(st.booleans()))
+    if change == 2:
+        start = draw(st.integers(0, len(line)))
+        end = start + draw(st.integers(0, 3))
+        inserted = draw(
+            st.sampled_from(["", '"', "{", "]", ",", "NaN", "1e999", "\\", "\udc80", "9" * 400])
+        )
+        line = line[:start] + inserted + line[end:]
+    return line
+
+
+def state_of(agent: Agent) -> str:
+    """Return everything that an agent shows of its state."""
+    return json_text([agent.status(), agent.state, agent.history(), agent.pending, agent.arms])
+
+
+def check(setup: dict[str, Any], lines: list[str]) -> None:
+    agent = Agent(**setup, seed=1, clock=lambda: 1e9)  # no decision expires meanwhile
+    agent.decide(2)
+    for line in lines:
+        if agent.arms[0] == 0:
+            for number, arm in enumerate(("ann", "bob", "eve")):
+                line = line.replace(f'"{arm}"', f'"{number}"')
+        for number, id_ in enumerate(agent.pending[:3]):
+            line = line.replace(f"${number}", id_)
+        before = state_of(agent)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = answer(agent, line.encode("utf-8", "surrogatepass"))
+        json.loads(json_text(found, indent=None))
+        if not found["ok"]:
+            assert found.keys() == {"ok", "error"}
+            assert "internal error" not in found["error"], line
+            assert len(found["error"].splitlines()) == 1
+            assert state_of(agent) == before
+    agent.verify()
+
+
+AGENT_AND_LINES = {"setup": st.sampled_from(AGENTS), "lines": st.lists(requests(), min_size=5)}
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+
+
+@settings(max_examples=130, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@given(**AGENT_AND_LINES)
+def test_refused_lines_change_nothing(setup: dict[str, Any], lines: list[str]) -> None:
+    check(setup, lines)
+
+
+@pytest.mark.nightly
+@settings(max_examples=13_000, deadline=None, suppress_health_check=QUIET)
+@given(**AGENT_AND_LINES)
+def test_refused_lines_change_nothing_in_many_examples(
+    setup: dict[str, Any], lines: list[str]
+) -> None:
+    check(setup, lines)

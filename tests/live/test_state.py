@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.agents import failures_of
-from helpers.cases import each
+from helpers.cases import case_named, each
 
 from graphbandits import Agent, BetaBernoulli
 from graphbandits._types import State
@@ -31,7 +30,7 @@ def test_outcomes_are_learned_as_by_update() -> None:
     names = [name for name in registered("policy") if own_plays_only(as_policy(name)) is not None]
     for k, policy in enumerate([*names, "floor(policy=ts, mass=0.1)"]):
         posterior = ("", "(discount=0.8)", "(half_life=30)")[k % 3]
-        with failures_of(policy, posterior):
+        with case_named(f"{policy}, {posterior}"):
             learned_as_by_update(policy, posterior)
 
 

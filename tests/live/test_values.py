@@ -8,8 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import schemathesis
-from helpers.agents import failures_of
-from helpers.cases import each
+from helpers.cases import case_named, each
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
@@ -88,14 +87,14 @@ def agrees_with_schema(value: Value, examples: int) -> None:
 def test_the_check_of_a_value_agrees_with_its_schema() -> None:
     schemas = {json.dumps(one.schema): one for one in all_values().values()}
     for text, value in schemas.items():
-        with failures_of(text):
+        with case_named(text):
             agrees_with_schema(value, 25)
 
 
 @pytest.mark.nightly
 def test_the_checks_agree_in_many_examples() -> None:
     for name, value in all_values().items():
-        with failures_of(name):
+        with case_named(name):
             agrees_with_schema(value, 1000)
 
 

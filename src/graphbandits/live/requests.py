@@ -66,7 +66,7 @@ def handle(agent: Agent, request: object, *, files: bool = True) -> dict[str, An
     given = {key: value for key, value in request.items() if value is not None}
     op = given.pop("op", None)
     if not isinstance(op, str) or op not in OPERATIONS:
-        raise InputError(f"unknown op {json_repr(op)}: {nearest(str(op), OPERATIONS)}")
+        raise InputError(f"unknown op {short_repr(op)}: {nearest(str(op), OPERATIONS)}")
     operation = OPERATIONS[op]
     check_keys(f"'{op}'", given, operation.keys, operation.required)
     if "graph" in given and (not files or isinstance(given["graph"], dict)):
