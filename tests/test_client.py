@@ -128,14 +128,12 @@ def test_members_that_need_the_store_name_an_alternative(service: TestClient) ->
 
 #: Settings of agents.
 AGENTS: dict[str, dict[str, Any]] = {
-    "star": {"policy": "ids-n", "arms": NAMES, "graph": "star", "seed": 1},
-    "integers": {"policy": "ts-n", "arms": 4, "graph": "edges(1>2:0.5 3-4)", "seed": 2},
-    "given integers": {
-        "policy": "ids-n",
+    "integers": {
+        "policy": "ts-n",
         "arms": [10, -3, 7],
         "seed": 3,
         "prior": {10: (2, 1), 7: (1, 5)},
-        "graph": "complete",
+        "graph": "edges(1>2:0.5 1-3)",
     },
     "hostile": {
         "policy": "ids-lp",
@@ -152,7 +150,6 @@ AGENTS: dict[str, dict[str, Any]] = {
         "posterior": "normal(noise=0.5)",
         "prior": {"mean": 0.1, "sd": 2},
     },
-    "index": {"policy": "ucb-n", "arms": NAMES, "graph": "path", "seed": 6},
     "exp3": {"policy": "exp3-ix", "arms": 3, "graph": "complete", "seed": 7, "horizon": 100},
     "floor": {
         "policy": "ids-n",
@@ -204,8 +201,7 @@ def play(agent: Agent | Client, pairs: bool) -> list[Any]:
         arms = agent.arms
         made.append(agent.learn({arms[0]: (3, 10), arms[1]: 1}, key="earlier"))
         made.append(agent.learn({arms[0]: (3, 10)}, key="earlier"))
-        pending = "ignore" if agent.status()["policy"] == "ucb-n" else "expected"
-        made += map(facts, agent.decide(2, distinct=True, exclude=[arms[0]], pending=pending))
+        made += map(facts, agent.decide(2, distinct=True, exclude=[arms[0]], pending="expected"))
         agent.pause(arms[1])
         made.append(facts(agent.decide(among=[arms[0], arms[2]], graph="complete")))
         agent.resume(arms[1])
@@ -296,7 +292,7 @@ def test_a_client_does_what_an_agent_does(name: str, service: TestClient, tmp_pa
     assert play(client, pairs) == play(agent, pairs)
     assert_same(client, agent)
     again = Client(service=service, name=f"{name} é")
-    assert_same(again, agent)
+    assert (again.arms, again.status()) == (agent.arms, agent.status())
     assert Client(**settings, service=service).seed == agent.seed  # opens
 
 

@@ -250,43 +250,7 @@ def test_reading_again_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -
     assert calls == [1, 2, 3, 4, 5, 6, 56]
 
 
-def test_other_writers_are_followed(tmp_path: Path) -> None:
-    place = tmp_path / "agents.db"
-    agent = new(store=place)
-    reader, other = Agent(store=place), Agent(store=place)
-    for _ in range(4):
-        answer(agent, agent.decide())
-        made = other.decide(2)
-        check(reader)
-        answer(agent, made[0])
-        answer(other, agent.decision(made[1].id))
-        agent.add_arm(f"arm {made[0].number}")
-    assert check(reader) == check(agent) == check(other)
-    assert [row["plays"] for row in reader.find_arms()[0]] == [
-        row["plays"] for row in agent.overview(arms=20)["arms"]
-    ]
-
-
 # --- entries that were removed ------------------------------------------------------------------
-
-
-def test_after_forget(tmp_path: Path) -> None:
-    for looks_before, store in ((True, {"store": tmp_path / "a.db"}), (False, {}), (True, {})):
-        clock = Clock(step=60.0)
-        agent = new(clock=clock, **store)
-        for _ in range(5):
-            answer(agent, agent.decide())
-        opened = agent.decide(2)
-        if looks_before:
-            agent.trend()
-        assert agent.forget(clock.now + 1) == agent.status()["entries"]
-        assert agent.trend()["decision"] == []
-        answer(agent, opened[1])
-        for _ in range(4):
-            answer(agent, agent.decide())
-        check(agent, 8)
-        agent.compact()
-        assert agent.trend()["decision"][-1] == 11
 
 
 def test_an_agent_in_memory_whose_prior_cannot_be_stored_shares_no_arrays() -> None:
