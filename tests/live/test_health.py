@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.agents import Clock
+from helpers.agents import GRAPH, Clock, events
+from helpers.agents import NAMES as FOUR
 from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
@@ -258,27 +259,11 @@ def test_arms_can_be_added_and_retired() -> None:
     assert all(one.share == 1.0 for one in found.answers)
 
 
-def busy(agent: Agent) -> None:
-    """Do everything that changes a report."""
-    rounds(agent, 4, lambda arm: 0.6)
-    agent.learn({"ann": (3, 10), "eve": 1})
-    left = agent.decide(3)
-    agent.observe(left[0], {"bob": 1}, partial=True)
-    agent.observe(left[1], {"ann": 0})
-    agent.close(left[2])
-    agent.add_arm("kim", prior=(8, 2), edges=["ann"])
-    agent.set_policy("ids-n")
-    agent.retire("bob")
-    agent.set_graph("star")
-    rounds(agent, 4, lambda arm: 0.3, seed=2)
-    agent.observe(left[0], {"ann": 1, "eve": 1})
-    agent.decide(graph=np.eye(4))
-
-
 def test_report_is_the_same_step_by_step_and_from_a_store(tmp_path: Path) -> None:
     place = tmp_path / "agents.db"
     clock = Clock()
-    steps, in_memory = new(store=place, clock=clock), new(clock=clock)
+    given: dict[str, Any] = {"arms": FOUR, "graph": GRAPH, "clock": clock}
+    steps, in_memory = new(**given, store=place), new(**given)
     called = []
     real = steps._run
 
@@ -288,11 +273,14 @@ def test_report_is_the_same_step_by_step_and_from_a_store(tmp_path: Path) -> Non
         return found
 
     steps._run = observed  # type: ignore[method-assign]
-    busy(steps)
+    events(steps, clock)
+    clock.now = now = 2e9
     before = steps.status(), steps.state, steps.history()
-    busy(in_memory)
+    clock.now = 1e9
+    events(in_memory, clock)
+    clock.now = now
     once = Agent(store=place, clock=clock)
-    assert once.health() == called[-1] == in_memory.health()
+    assert once.health() == steps.health() == in_memory.health()
     assert (once.status(), once.state, once.history()) == before
     assert len(called) > 20
     # another process writes in between
