@@ -294,6 +294,16 @@ def test_missing_answers_are_divided_by_the_answer_rate_of_the_arm() -> None:
         assert abs(np.mean(found) - THETA.mean()) < 3.5 * error, estimator
 
 
+def test_answer_rate_of_all_arms_counts_as_five_observations_of_an_arm() -> None:
+    """All of 4 plays of a, and half of those of b, have an answer."""
+    rewards = [("a", 1)] * 4 + [("b", 1), ("b", None)] * 2
+    rows = [{"arm": arm, "probability": 0.5, "reward": reward} for arm, reward in rewards]
+    for arm, answers in (("a", 4), ("b", 2)):
+        rate = (answers + 5.0 * 0.75) / (4 + 5.0)
+        found = evaluate(rows, arm, estimator="ips").value
+        assert found == pytest.approx(answers / (0.5 * rate) / 8, rel=1e-12)
+
+
 def test_replay_uses_the_decisions_with_the_same_arm() -> None:
     log = play(Agent("uniform", 4, seed=3), 400, [0.1, 0.3, 0.5, 0.9])
     found = evaluate(log, 3, estimator="replay")
