@@ -410,33 +410,24 @@ def test_low_shares_are_reported() -> None:
     assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
 
 
-def test_share_of_an_arm_is_compared_by_an_exact_test() -> None:
-    """Fisher's test of each arm against the others; SciPy computes it from the table."""
+def test_shares_of_arms_are_compared_by_exact_tests() -> None:
+    """Fisher's test of each arm against the others; a binomial test of uncertain numbers."""
     revealed = np.array([40.0, 55.0, 10.0, 30.0])
     received = np.array([31.0, 40.0, 3.0, 29.0])
-    chances = []
+    missing, exact, uncertain = revealed - received, [], []
     for k in range(4):
         rest = np.arange(4) != k
-        table = [
-            [received[k], revealed[k] - received[k]],
-            [received[rest].sum(), (revealed - received)[rest].sum()],
-        ]
-        chances.append(fisher_exact(table, alternative="less").pvalue)
+        table = [[received[k], missing[k]], [received[rest].sum(), missing[rest].sum()]]
+        exact.append(fisher_exact(table, alternative="less").pvalue)
+        share = (revealed[k] + 0.5) / 137.0
+        binomial = binomtest(int(received[k]), 103, share, alternative="less")
+        uncertain.append(binomial.pvalue)
     for level in (0.001, 0.01, 0.05, 0.2, 0.9):
         found = low_shares(revealed, received, level, certain=True)
-        assert found.tolist() == [chance <= level / 4 for chance in chances]
+        assert found.tolist() == [chance <= level / 4 for chance in exact]
+        found = low_shares(revealed + 0.5, received, level, certain=False)
+        assert found.tolist() == [chance <= level / 4 for chance in uncertain]
     assert low_shares(revealed, received, 0.05, certain=True).any()
-
-
-def test_uncertain_shares_are_compared_by_a_binomial_test() -> None:
-    revealed, received = np.array([40.5, 55.0, 30.5]), np.array([14.0, 40.0, 25.0])
-    chances = [
-        binomtest(int(one), 79, part / 126.0, alternative="less").pvalue
-        for one, part in zip(received, revealed, strict=True)
-    ]
-    for level in (0.001, 0.02, 0.05, 0.9):
-        found = low_shares(revealed, received, level, certain=False)
-        assert found.tolist() == [chance <= level / 3 for chance in chances]
     assert not low_shares(np.array([3.0]), np.array([0.0]), 0.9, certain=True).any()
     assert low_shares(np.zeros(0), np.zeros(0), 0.9, certain=True).tolist() == []
 

@@ -283,10 +283,8 @@ def test_given_entries_are_kept() -> None:
 
 def test_names_given_as_texts_are_found_as_integers() -> None:
     rows = [{"arm": 10, "pi": {10: 0.5, 20: 0.5}, "outcomes": {10: 1, 20: 0}}]
-    log = DecisionLog.of(rows, arms=["10", "20"], graph="complete")
-    [row] = log.to_arrow().to_pylist()
-    assert row["arm"] == "10"
-    assert [one["arm"] for one in row["outcomes"]] == ["10", "20"]
+    [row] = DecisionLog.of(rows, arms=["10", "20"], graph="complete").to_arrow().to_pylist()
+    assert [row["arm"], *(one["arm"] for one in row["outcomes"])] == ["10", "10", "20"]
 
 
 # Open Bandit Pipeline -----------------------------------------------------------------------------
