@@ -313,8 +313,8 @@ class LogArrays:
             if wrong.any():
                 i = wrong.argmax()
                 raise InputError(
-                    f"decision {self.number[rows[i]]} of the log: {text.format(found[i])}; no entry "
-                    "may be negative, and that of the played arm must be above 0"
+                    f"decision {self.number[rows[i]]} of the log: {text.format(found[i])}; no "
+                    "entry may be negative, and that of the played arm must be above 0"
                 )
 
 
