@@ -773,6 +773,12 @@ def test_pauses_grow_and_end(client: Client, unreliable: Unreliable, clock: list
     for place, pause in enumerate(clock):
         most = min(module.LONGEST_PAUSE, module.FIRST_PAUSE * 2.0**place)
         assert most / 2.0 <= pause <= most
+    assert clock[0] != module.FIRST_PAUSE  # clients do not wait for the same time
+    unreliable.requests.clear()
+    unreliable.plan = [httpx.LocalProtocolError("an invalid header")] * 1000
+    with pytest.raises(StoreError, match="1 attempt"):  # a second one would fail, too
+        client.decide()
+    assert len(unreliable.requests) == 1
 
 
 def test_the_service_says_when_to_try_again(

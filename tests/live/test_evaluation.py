@@ -245,6 +245,8 @@ def test_uniform_is_uniform_over_the_eligible_arms() -> None:
     for i in range(30):
         one = agent.decide(exclude=["a"]) if i % 2 else agent.decide()
         agent.observe(one, {one.arm: 1.0})
+        if i == 20:
+            agent.add_arm("d")
     found = evaluate(agent.log(), "uniform", estimator="snips")
     assert found.effective == pytest.approx(30.0)
 
@@ -408,12 +410,14 @@ def test_open_decisions_end_guarantees() -> None:
         assert one == evaluate(closed, policy, estimator=estimator)
 
 
-def test_few_open_decisions_leave_the_label() -> None:
+def test_open_decisions_up_to_one_per_cent_leave_the_label() -> None:
     rows = [row | {"closed": True} for row in two_arms([0, 1] * 100)]
     open_rows = [row | {"closed": None} for row in two_arms([0, 1])]
     found = evaluate(rows + open_rows, "a", posterior="beta-bernoulli", estimator="ips")
     assert (found.decisions, found.open_decisions, found.label) == (200, 2, "asymptotic")
     assert found.guaranteed is None
+    found = evaluate(rows + 2 * open_rows, "a", posterior="beta-bernoulli", estimator="ips")
+    assert (found.open_decisions, found.label) == (4, NOT_RELIABLE)
     assert evaluate(rows, "a", posterior="beta-bernoulli", estimator="ips").guaranteed is not None
 
 

@@ -292,6 +292,8 @@ def test_names_given_as_texts_are_found_as_integers() -> None:
 
 def test_format_of_open_bandit_pipeline() -> None:
     agent, _ = eventful()
+    one = agent.decide()
+    agent.observe(one, {one.arm: 1}, partial=True)  # it is open
     log = agent.log()
     answered = [
         row
