@@ -522,9 +522,9 @@ class Client(AgentMethods):
         time = cast(float, _timestamp(found["time"]))
         made = Decision((found["arm"],), body, number, time, None, cast(Any, None))
         # the attributes that an agent computes from arrays when they are first used
-        made.reveals = self._by_arm(found["reveals"])
+        made._reveals = self._by_arm(found["reveals"])
         pi = found.get("pi")
-        made.pi = None if pi is None else self._by_arm(pi)
+        made._pi = None if pi is None else self._by_arm(pi)
         return made
 
     def _graph(self, graph: GraphLike, weight: str | None) -> Any:

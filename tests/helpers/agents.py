@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from graphbandits import Agent, Decision
 from graphbandits.graphs import GraphLike
@@ -58,3 +60,65 @@ def rotating(graphs: Mapping[str, GraphLike], arms: int, horizon: int) -> Iterat
     for k, policy in enumerate(sorted(set().union(*fits.values()))):
         names = [name for name in graphs if policy in fits[name]]
         yield names[k % len(names)], policy
+
+
+NAMES = ["ann", "bob", "eve", "joe"]
+#: Directed, with probabilities.
+GRAPH = np.array(
+    [
+        [1.0, 0.5, 0.0, 0.0],
+        [0.0, 1.0, 0.25, 0.0],
+        [0.75, 0.0, 1.0, 1.0],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
+)
+
+
+def events(
+    agent: Agent, clock: Clock, decided: Callable[[Decision], object] = lambda _: None
+) -> None:
+    """Let an agent meet batches, late answers, and other graphs, arms and policies.
+
+    Its arms are NAMES; ``decided`` gets each decision at once.
+    """
+
+    waiting: list[Any] = []
+
+    def decide(*args: Any, **keys: Any) -> list[Any]:
+        clock.now += 100.0
+        made = agent.decide(*args, **keys)
+        several = made if isinstance(made, list) else [made]
+        for one in several:
+            decided(one)
+        return several
+
+    agent.learn({"ann": (3, 4), "joe": 1})
+    for one in decide(3, context={"day": 1.5, "visits": 2}):
+        agent.observe(one, {one.arm: one.number % 2})
+    waiting += decide(2, distinct=True)
+    waiting += decide(among=["bob", "eve"])
+    agent.pause("ann")
+    waiting += decide()
+    agent.observe(waiting[0], {waiting[0].arm: 1}, partial=True)
+    agent.set_graph(GRAPH.T.copy())
+    waiting += decide()
+    agent.resume("ann")
+    waiting += decide(graph="complete")
+    agent.add_arm("kim", prior=(1, 9), edges={"ann": 1.0, "joe": 0.5})
+    waiting += decide(exclude=["ann"])
+    agent.retire("bob")
+    other = next(arm for arm in NAMES if arm not in waiting[2].reveals)
+    agent.observe(waiting[2], {waiting[2].arm: 0, other: 1}, extra=True)
+    waiting += decide(4)
+    for one in waiting[5:]:
+        agent.observe(one, dict.fromkeys(one.reveals, one.number % 3 % 2))
+    late = decide(expires=50.0)[0]
+    clock.now += 60.0
+    decide()
+    agent.observe(late, {late.arm: 1})
+    agent.close(waiting[3])
+    agent.reset()
+    for one in decide(2):
+        agent.observe(one, {one.arm: (2, 5)})
+    agent.set_policy("ids-n")
+    decide()

@@ -536,7 +536,7 @@ def test_context_is_kept_with_the_decision() -> None:
 
 @each("expires", [60, 60.0, timedelta(minutes=1)])
 def test_outcomes_after_the_expiry_are_late(expires: Any) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     agent = Agent("ts-n", 3, "complete", seed=1, expires=expires, clock=clock)
     decision, short = agent.decide(), agent.decide(expires=timedelta(seconds=5))
     assert decision.time == datetime(1970, 1, 1, 0, 16, 40, tzinfo=UTC)
@@ -558,7 +558,7 @@ def test_outcomes_after_the_expiry_are_late(expires: Any) -> None:
 
 
 def test_policy_that_learns_at_the_close_learns_at_the_expiry() -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     one = Agent("exp3-ix", 3, "complete", seed=1, horizon=9, expires=60, clock=clock)
     other = Agent("exp3-ix", 3, "complete", seed=1, horizon=9)
     one.observe(one.decide(), {0: 1, 2: 0}, partial=True)
@@ -569,7 +569,7 @@ def test_policy_that_learns_at_the_close_learns_at_the_expiry() -> None:
 
 
 def test_clock_that_goes_back_changes_no_promise() -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     agent = Agent("ts-n", 3, "complete", seed=1, expires=60, clock=clock)
     one = agent.decide()
     clock.now = 10.0

@@ -21,7 +21,7 @@ ARMS = ["ann", "bob", "eve"]
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture(params=["memory", "store"])

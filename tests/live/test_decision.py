@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
+from helpers.agents import GRAPH, NAMES, Clock, events
 from helpers.bad_input import refused
 from helpers.recorded_runs import able
 from rich.console import Console
@@ -22,16 +23,7 @@ from rich.console import Console
 from graphbandits import Agent, Decision, Explanation, inspect_decision
 from graphbandits.policies import as_policy
 
-NAMES = ["ann", "bob", "eve", "joe"]
 PRIOR = [(1.0, 3.0), (4.0, 2.0), (2.0, 2.0), (5.0, 4.0)]
-GRAPH = np.array(
-    [
-        [1.0, 0.5, 0.0, 0.0],
-        [0.0, 1.0, 0.25, 0.0],
-        [0.75, 0.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 1.0],
-    ]
-)
 #: As GRAPH, with entries 0 and 1 only.
 EDGES = (GRAPH > 0.0).astype(float)
 
@@ -217,66 +209,34 @@ def test_discounted_posterior_is_that_of_the_time_of_the_decision() -> None:
 # The same numbers later ---------------------------------------------------------------------------
 
 
-def eventful(agent: Agent, advance: Callable[[], None]) -> dict[str, dict[str, Any]]:
+def explanations(agent: Agent, clock: Clock) -> dict[str, dict[str, Any]]:
     """Make decisions of all kinds among changes of all kinds; return the explanations at once."""
     found: dict[str, dict[str, Any]] = {}
 
-    def keep(*made: Decision) -> None:
-        for one in made:
-            found[one.id] = agent.explain(one).to_dict()
-            advance()
+    def keep(one: Decision) -> None:
+        found[one.id] = agent.explain(one).to_dict()
+        clock.now += 3600.0
 
-    for _ in range(3):
-        made = agent.decide()
-        keep(made)
-        answer(agent, made)
-    keep(agent.decide(among=["bob", "joe"]))
-    agent.learn({"ann": (3, 10)})
-    keep(*agent.decide(3, distinct=True, exclude=["ann"]))
-    keep(*agent.decide(2, pending="expected"))
-    agent.set_policy("ts-n")
-    keep(agent.decide(), agent.decide(graph=EDGES))
-    agent.set_graph(EDGES.T)
-    keep(agent.decide())
-    agent.add_arm("kim", prior=(3, 3), edges=["ann"])
-    agent.set_policy("idsn-lp")
-    keep(agent.decide(), *agent.decide(2, distinct=True, pending="expected"))
-    agent.retire("bob")
-    agent.pause("eve")
-    keep(agent.decide())
-    agent.resume("eve")
-    agent.set_policy("ts-n-sampled")
-    keep(*agent.decide(2))
-    agent.reset()
-    agent.set_policy("ucb-n", reset=True)
-    made = agent.decide()
-    keep(made)
-    answer(agent, made)
-    keep(agent.decide(exclude=["kim"]))
-    agent.set_policy("exp3-ix", reset=True)
-    made = agent.decide()
-    keep(made)
-    answer(agent, made)
-    agent.set_policy("ids-n", reset=True)
-    keep(agent.decide())
+    events(agent, clock, keep)
+    for one in agent.decide(2, distinct=True, pending="expected"):
+        keep(one)
+    for policy in ("idsn-lp", "ts-n-sampled", "ucb-n", "exp3-ix", "ids-n"):
+        agent.set_policy(policy, reset=True)
+        for _ in range(2):
+            made = agent.decide()
+            keep(made)
+            answer(agent, made)
     assert all(one["reproduced"] for one in found.values())
     return found
 
 
 def test_explanation_is_the_same_years_later(tmp_path: Path) -> None:
-    now = 1e9
-
-    def advance() -> None:
-        nonlocal now
-        now += 3600.0
-
-    given: dict[str, Any] = {"posterior": "beta-bernoulli(half_life=7200)", "clock": lambda: now}
-    place = tmp_path / "agents.db"
-    agent = agent_of(**given, store=place)
-    found = eventful(agent, advance)
-    now += 1e8
+    clock, place = Clock(), tmp_path / "agents.db"
+    agent = agent_of(posterior="beta-bernoulli(half_life=7200)", clock=clock, store=place)
+    found = explanations(agent, clock)
+    clock.now += 1e8
     answer(agent, agent.decide())
-    again = Agent(store=place, clock=lambda: now)
+    again = Agent(store=place, clock=clock)
     assert {id_: again.explain(id_).to_dict() for id_ in found} == found
     agent.compact()  # the newest snapshot is at the end
     again = Agent(store=place)
@@ -285,14 +245,9 @@ def test_explanation_is_the_same_years_later(tmp_path: Path) -> None:
 
 
 def test_explanation_is_the_same_in_memory_and_after_forget() -> None:
-    now = 1e9
-
-    def advance() -> None:
-        nonlocal now
-        now += 3600.0
-
-    agent = agent_of(clock=lambda: now)
-    found = eventful(agent, advance)
+    clock = Clock()
+    agent = agent_of(clock=clock)
+    found = explanations(agent, clock)
     assert {id_: agent.explain(id_).to_dict() for id_ in found} == found
     kept = list(found)[8:]
     assert agent.forget(agent.decision(kept[0]).time)
@@ -394,8 +349,7 @@ def test_text_has_the_numbers_of_the_dict() -> None:
     second = values["arms"][1]
     assert lines[2].startswith(f"Mixed with {second['arm']} ({second['probability']:.3g}): ")
     assert lines[3].startswith("Not drawn: ")
-    for key in ("regret", "information", "ratio", "entropy"):
-        assert f"{values[key]:.3g}" in lines[5]
+    assert all(f"{values[key]:.3g}" in lines[5] for key in ("regret", "ratio", "entropy"))
     assert values["text"] == found.text == str(found)
 
 
@@ -489,24 +443,19 @@ def test_labels_are_those_of_the_policy_and_of_the_frontier() -> None:
     rng = np.random.default_rng(2)
     prior = [(float(a), float(b)) for a, b in rng.uniform(1.0, 9.0, (60, 2))]
     agent = Agent("ids-n", graph=nx.path_graph(60), prior=prior, seed=1, floor=0.3)
-    for made in agent.decide(2):
-        found = agent.explain(made, arms=1)
+    many = Agent("ts-n", graph=nx.path_graph(30), prior=[(1 + i % 7, 3) for i in range(30)])
+    for one in (agent, many):
+        found = one.explain(one.decide(), arms=1)
         points = found.points
         assert points is not None
-        policy = {i for i, p in enumerate(points.pi if points.pi is not None else []) if p > 0.006}
-        wanted = {points.played, *policy, points.hull[0], points.hull[-1]}
-        labelled = points.labelled()
+        labelled, ends = points.labelled(), {points.hull[0], points.hull[-1]}
         assert labelled[0] == points.played
-        assert wanted <= set(labelled) <= wanted | set(points.hull)
+        assert ends <= set(labelled)
         assert len(labelled) <= 6
-        shown = {text.get_text().partition(" ")[0] for text in found.figure().axes[0].texts}
-        assert shown <= {str(points.arms[i]) for i in labelled}
-    # many probable arms leave room for the frontier
-    agent = Agent("ts-n", graph=nx.path_graph(30), prior=[(1 + i % 7, 3) for i in range(30)])
-    found = agent.explain(agent.decide())
-    assert found.points is not None
-    assert len(found.points.labelled()) == 6
-    assert {found.points.hull[0], found.points.hull[-1]} <= set(found.points.labelled())
+        if one is agent:
+            policy = {i for i, p in enumerate(points.pi or []) if p > 0.006}
+            assert policy <= set(labelled) <= {points.played, *policy, *points.hull}
+    assert len(labelled) == 6
 
 
 # Bad input ----------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.agents import Clock
+from helpers.agents import GRAPH, Clock, events
+from helpers.agents import NAMES as FOUR
 from helpers.bad_input import refuses
 from scipy.stats import binomtest, fisher_exact
 
@@ -258,27 +259,11 @@ def test_arms_can_be_added_and_retired() -> None:
     assert all(one.share == 1.0 for one in found.answers)
 
 
-def busy(agent: Agent) -> None:
-    """Do everything that changes a report."""
-    rounds(agent, 4, lambda arm: 0.6)
-    agent.learn({"ann": (3, 10), "eve": 1})
-    left = agent.decide(3)
-    agent.observe(left[0], {"bob": 1}, partial=True)
-    agent.observe(left[1], {"ann": 0})
-    agent.close(left[2])
-    agent.add_arm("kim", prior=(8, 2), edges=["ann"])
-    agent.set_policy("ids-n")
-    agent.retire("bob")
-    agent.set_graph("star")
-    rounds(agent, 4, lambda arm: 0.3, seed=2)
-    agent.observe(left[0], {"ann": 1, "eve": 1})
-    agent.decide(graph=np.eye(4))
-
-
 def test_report_is_the_same_step_by_step_and_from_a_store(tmp_path: Path) -> None:
     place = tmp_path / "agents.db"
     clock = Clock()
-    steps, in_memory = new(store=place, clock=clock), new(clock=clock)
+    given: dict[str, Any] = {"arms": FOUR, "graph": GRAPH, "clock": clock}
+    steps, in_memory = new(**given, store=place), new(**given)
     called = []
     real = steps._run
 
@@ -288,11 +273,14 @@ def test_report_is_the_same_step_by_step_and_from_a_store(tmp_path: Path) -> Non
         return found
 
     steps._run = observed  # type: ignore[method-assign]
-    busy(steps)
+    events(steps, clock)
+    clock.now = now = 2e9
     before = steps.status(), steps.state, steps.history()
-    busy(in_memory)
+    clock.now = 1e9
+    events(in_memory, clock)
+    clock.now = now
     once = Agent(store=place, clock=clock)
-    assert once.health() == called[-1] == in_memory.health()
+    assert once.health() == steps.health() == in_memory.health()
     assert (once.status(), once.state, once.history()) == before
     assert len(called) > 20
     # another process writes in between
@@ -422,33 +410,24 @@ def test_low_shares_are_reported() -> None:
     assert found.answers[0] == ArmAnswers("bob", 60.0, 20, 1 / 3, True)
 
 
-def test_share_of_an_arm_is_compared_by_an_exact_test() -> None:
-    """Fisher's test of each arm against the others; SciPy computes it from the table."""
+def test_shares_of_arms_are_compared_by_exact_tests() -> None:
+    """Fisher's test of each arm against the others; a binomial test of uncertain numbers."""
     revealed = np.array([40.0, 55.0, 10.0, 30.0])
     received = np.array([31.0, 40.0, 3.0, 29.0])
-    chances = []
+    missing, exact, uncertain = revealed - received, [], []
     for k in range(4):
         rest = np.arange(4) != k
-        table = [
-            [received[k], revealed[k] - received[k]],
-            [received[rest].sum(), (revealed - received)[rest].sum()],
-        ]
-        chances.append(fisher_exact(table, alternative="less").pvalue)
+        table = [[received[k], missing[k]], [received[rest].sum(), missing[rest].sum()]]
+        exact.append(fisher_exact(table, alternative="less").pvalue)
+        share = (revealed[k] + 0.5) / 137.0
+        binomial = binomtest(int(received[k]), 103, share, alternative="less")
+        uncertain.append(binomial.pvalue)
     for level in (0.001, 0.01, 0.05, 0.2, 0.9):
         found = low_shares(revealed, received, level, certain=True)
-        assert found.tolist() == [chance <= level / 4 for chance in chances]
+        assert found.tolist() == [chance <= level / 4 for chance in exact]
+        found = low_shares(revealed + 0.5, received, level, certain=False)
+        assert found.tolist() == [chance <= level / 4 for chance in uncertain]
     assert low_shares(revealed, received, 0.05, certain=True).any()
-
-
-def test_uncertain_shares_are_compared_by_a_binomial_test() -> None:
-    revealed, received = np.array([40.5, 55.0, 30.5]), np.array([14.0, 40.0, 25.0])
-    chances = [
-        binomtest(int(one), 79, part / 126.0, alternative="less").pvalue
-        for one, part in zip(received, revealed, strict=True)
-    ]
-    for level in (0.001, 0.02, 0.05, 0.9):
-        found = low_shares(revealed, received, level, certain=False)
-        assert found.tolist() == [chance <= level / 3 for chance in chances]
     assert not low_shares(np.array([3.0]), np.array([0.0]), 0.9, certain=True).any()
     assert low_shares(np.zeros(0), np.zeros(0), 0.9, certain=True).tolist() == []
 

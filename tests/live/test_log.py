@@ -11,67 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.agents import Clock
+from helpers.agents import GRAPH, NAMES, Clock, events
 from helpers.bad_input import refused, refuses
 
 from graphbandits import Agent, DecisionLog
 from graphbandits.errors import InputError, InputWarning
 
-NAMES = ["ann", "bob", "eve", "joe"]
-GRAPH = np.array(
-    [
-        [1.0, 0.5, 0.0, 0.0],
-        [0.0, 1.0, 0.25, 0.0],
-        [0.75, 0.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 1.0],
-    ]
-)
-
 
 def eventful(
     policy: str = "ts-n", store: Path | str | None = None, **more: Any
 ) -> tuple[Agent, Clock]:
-    """An agent with every kind of event: batches, late answers, other graphs, arms and policies."""
     clock, day = Clock(), 86400.0
     given: dict[str, Any] = {"graph": GRAPH, "seed": 7, "clock": clock, "expires": 10 * day}
     agent = Agent(policy, NAMES, store=store, **given | more)
-    waiting = []
-
-    def decide(*args: Any, **keys: Any) -> list[Any]:
-        clock.now += 100.0
-        made = agent.decide(*args, **keys)
-        return made if isinstance(made, list) else [made]
-
-    agent.learn({"ann": (3, 4), "joe": 1})
-    for one in decide(3, context={"day": 1.5, "visits": 2}):
-        agent.observe(one, {one.arm: one.number % 2})
-    waiting += decide(2, distinct=True)
-    waiting += decide(among=["bob", "eve"])
-    agent.pause("ann")
-    waiting += decide()
-    agent.observe(waiting[0], {waiting[0].arm: 1}, partial=True)
-    agent.set_graph(GRAPH.T.copy())
-    waiting += decide()
-    agent.resume("ann")
-    waiting += decide(graph="complete")
-    agent.add_arm("kim", prior=(1, 9), edges={"ann": 1.0, "joe": 0.5})
-    waiting += decide(exclude=["ann"])
-    agent.retire("bob")
-    other = next(arm for arm in NAMES if arm not in waiting[2].reveals)
-    agent.observe(waiting[2], {waiting[2].arm: 0, other: 1}, extra=True)
-    waiting += decide(4)
-    for one in waiting[5:]:
-        agent.observe(one, dict.fromkeys(one.reveals, one.number % 3 % 2))
-    late = decide(expires=50.0)[0]
-    clock.now += 60.0
-    decide()
-    agent.observe(late, {late.arm: 1})
-    agent.close(waiting[3])
-    agent.reset()
-    for one in decide(2):
-        agent.observe(one, {one.arm: (2, 5)})
-    agent.set_policy("ids-n")
-    decide()
+    events(agent, clock)
     return agent, clock
 
 
@@ -330,10 +283,8 @@ def test_given_entries_are_kept() -> None:
 
 def test_names_given_as_texts_are_found_as_integers() -> None:
     rows = [{"arm": 10, "pi": {10: 0.5, 20: 0.5}, "outcomes": {10: 1, 20: 0}}]
-    log = DecisionLog.of(rows, arms=["10", "20"], graph="complete")
-    [row] = log.to_arrow().to_pylist()
-    assert row["arm"] == "10"
-    assert [one["arm"] for one in row["outcomes"]] == ["10", "20"]
+    [row] = DecisionLog.of(rows, arms=["10", "20"], graph="complete").to_arrow().to_pylist()
+    assert [row["arm"], *(one["arm"] for one in row["outcomes"])] == ["10", "10", "20"]
 
 
 # Open Bandit Pipeline -----------------------------------------------------------------------------
@@ -341,6 +292,8 @@ def test_names_given_as_texts_are_found_as_integers() -> None:
 
 def test_format_of_open_bandit_pipeline() -> None:
     agent, _ = eventful()
+    one = agent.decide()
+    agent.observe(one, {one.arm: 1}, partial=True)  # it is open
     log = agent.log()
     answered = [
         row

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.agents import Clock
+from helpers.agents import GRAPH, NAMES, Clock, events
 from helpers.bad_input import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +22,6 @@ from graphbandits.live.views import MOST_POINTS
 
 #: The warning of the prior at the first outcomes is another one.
 pytestmark = pytest.mark.filterwarnings("ignore::graphbandits.errors.InputWarning")
-NAMES = ["ann", "bob", "eve", "joe"]
 
 
 def new(policy: str = "ids-n", **more: Any) -> Agent:
@@ -128,50 +127,21 @@ def test_batches_of_different_or_pending_decisions() -> None:
     assert len(set(check(agent)["regret"])) == 7
 
 
-def test_some_arms_and_late_or_open_outcomes() -> None:
-    agent = new()
-    made = [agent.decide() for _ in range(3)]
-    made += [agent.decide(among=["ann", "bob"]), agent.decide(exclude=["ann"])]
-    made += [agent.decide(graph="complete"), *agent.decide(3, among=["eve"])]
-    for one in made[::-1]:
-        agent.observe(one, {"ann": 1}, partial=True, extra=True)
-    answer(agent, agent.decide())
-    agent.learn({"bob": (30, 40)})
-    agent.close(agent.decide())
-    agent.decide(expires=10.0)
-    for _ in range(3):
-        answer(agent, agent.decide())
+def test_every_event_and_other_policies() -> None:
+    clock = Clock()
+    agent = new("ts-n", graph=GRAPH, clock=clock)
+    events(agent, clock)
     check(agent)
-
-
-def test_changes_of_the_agent() -> None:
-    agent = new()
-
-    def rounds() -> None:
-        for _ in range(2):
-            answer(agent, agent.decide())
-            agent.decide(2)
-
-    changes: list[Callable[[], object]] = [
-        lambda: agent.add_arm("kim", edges=["bob"]),
-        lambda: agent.pause("ann"),
-        lambda: agent.retire("eve"),
-        lambda: agent.resume("ann"),
-        lambda: agent.set_graph("complete"),
-        lambda: agent.set_policy("ts-n"),
-        agent.reset,
-        lambda: agent.set_policy("ucb-n", reset=True),
-        lambda: agent.set_policy("ids-n", reset=True),
-    ]
-    rounds()
-    for change in changes:
-        change()
-        rounds()
-        check(agent)
+    first = agent.status()["decisions"]
+    agent.set_policy("ucb-n", reset=True)
+    answer(agent, agent.decide())
+    agent.decide(2)
+    agent.set_policy("ids-n", reset=True)
+    answer(agent, agent.decide())
     found = check(agent)
-    missing = [number for number, one in enumerate(found["regret"], 1) if one is None]
-    assert missing == list(range(49, 55))
-    assert found["ratio"][48] is found["cumulative"][48] is found["entropy"][48] is None
+    missing = [number for number, one in enumerate(found["regret"]) if one is None]
+    assert missing == [first, first + 1, first + 2]
+    assert found["ratio"][first] is found["cumulative"][first] is found["entropy"][first] is None
 
 
 def test_an_agent_without_decisions() -> None:
@@ -250,43 +220,7 @@ def test_reading_again_reads_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -
     assert calls == [1, 2, 3, 4, 5, 6, 56]
 
 
-def test_other_writers_are_followed(tmp_path: Path) -> None:
-    place = tmp_path / "agents.db"
-    agent = new(store=place)
-    reader, other = Agent(store=place), Agent(store=place)
-    for _ in range(4):
-        answer(agent, agent.decide())
-        made = other.decide(2)
-        check(reader)
-        answer(agent, made[0])
-        answer(other, agent.decision(made[1].id))
-        agent.add_arm(f"arm {made[0].number}")
-    assert check(reader) == check(agent) == check(other)
-    assert [row["plays"] for row in reader.find_arms()[0]] == [
-        row["plays"] for row in agent.overview(arms=20)["arms"]
-    ]
-
-
 # --- entries that were removed ------------------------------------------------------------------
-
-
-def test_after_forget(tmp_path: Path) -> None:
-    for looks_before, store in ((True, {"store": tmp_path / "a.db"}), (False, {}), (True, {})):
-        clock = Clock(step=60.0)
-        agent = new(clock=clock, **store)
-        for _ in range(5):
-            answer(agent, agent.decide())
-        opened = agent.decide(2)
-        if looks_before:
-            agent.trend()
-        assert agent.forget(clock.now + 1) == agent.status()["entries"]
-        assert agent.trend()["decision"] == []
-        answer(agent, opened[1])
-        for _ in range(4):
-            answer(agent, agent.decide())
-        check(agent, 8)
-        agent.compact()
-        assert agent.trend()["decision"][-1] == 11
 
 
 def test_an_agent_in_memory_whose_prior_cannot_be_stored_shares_no_arrays() -> None:
@@ -342,40 +276,36 @@ def test_a_store_that_was_restored_from_an_older_copy(tmp_path: Path) -> None:
     assert len(check(agent)["decision"]) == 8
 
 
-def test_an_error_of_one_decision_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, explain = new(), module.explain
+def raises_at_3(error: BaseException) -> Callable[..., Any]:
+    """Return a function that explains decisions, and raises an error at the third one."""
+    explain = module.explain
 
-    def fails_at_3(*args: Any) -> Any:
+    def explained(*args: Any) -> Any:
         if args[1][-1].decision == 3:
-            raise GraphBanditsError("a plug-in")
+            raise error
         return explain(*args)
 
-    monkeypatch.setattr(module, "explain", fails_at_3)
-    for _ in range(5):
-        answer(agent, agent.decide())
-    found, wanted = agent.trend(), expected(agent)
+    return explained
+
+
+def test_errors_of_one_decision_and_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other decisions have their values; after an interrupt, reading starts again."""
+    agent, other = new(), new()
+    for one in (agent, other):
+        for _ in range(5):
+            answer(one, one.decide())
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "explain", raises_at_3(GraphBanditsError("a plug-in")))
+        found, wanted = agent.trend(), expected(agent)
+        patch.undo()
+        patch.setattr(module, "explain", raises_at_3(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            other.trend()
+    check(other)
     assert found["regret"][2] is found["cumulative"][2] is found["entropy"][2] is None
     for name in ("regret", "entropy"):
-        assert found[name][:2] + found[name][3:] == pytest.approx(
-            wanted[name][:2] + wanted[name][3:]
-        )
-
-
-def test_an_interrupted_reading_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, explain = new(), module.explain
-    for _ in range(5):
-        answer(agent, agent.decide())
-
-    def interrupted(*args: Any) -> Any:
-        if args[1][-1].decision == 3:
-            raise KeyboardInterrupt
-        return explain(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "explain", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            agent.trend()
-    check(agent)
+        for place in (0, 1, 3, 4):
+            assert found[name][place] == pytest.approx(wanted[name][place])
 
 
 # --- many decisions -----------------------------------------------------------------------------

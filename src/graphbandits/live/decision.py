@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from graphbandits.errors import InputError
@@ -62,8 +61,10 @@ class Decision:
     ('ann', {'ann': 1.0}, {'ann': 1.0, 'bob': 1.0, 'eve': 1.0}, {'day': 3})
     """
 
-    # members of the class, which help() lists; properties keep their values in __dict__
-    __slots__ = ("__dict__", "arm", "context", "id", "number", "probability")
+    __slots__ = (
+        *("id", "number", "arm", "probability", "context"),
+        *("_arms", "_expires", "_packed_pi", "_pi", "_reach", "_reveals", "_time"),
+    )
 
     def __init__(
         self,
@@ -82,6 +83,8 @@ class Decision:
         self.context = None if context is None else deepcopy(context)  # the journal has its own
         self._arms, self._time, self._expires = arms, time, body.get("expires")
         self._packed_pi, self._reach = pi, reach
+        self._pi: dict[Arm, float] | None = None
+        self._reveals: dict[Arm, float] | None = None
 
     @property
     def time(self) -> datetime:
@@ -93,19 +96,21 @@ class Decision:
         """Time at which the decision expires; None if it does not."""
         return None if self._expires is None else datetime.fromtimestamp(self._expires, UTC)
 
-    @cached_property
+    @property
     def pi(self) -> dict[Arm, float] | None:
         """Probability of each arm that could be drawn; None if the policy draws the arm itself."""
-        if self._packed_pi is None:
-            return None
-        from graphbandits.live.setup import unpack_sparse
+        if self._pi is None and self._packed_pi is not None:
+            from graphbandits.live.setup import unpack_sparse
 
-        return self._by_arm(*unpack_sparse(self._packed_pi))
+            self._pi = self._by_arm(*unpack_sparse(self._packed_pi))
+        return self._pi
 
-    @cached_property
+    @property
     def reveals(self) -> dict[Arm, float]:
         """Probability of observation of each arm that may be observed."""
-        return self._by_arm(*self._reach)
+        if self._reveals is None:
+            self._reveals = self._by_arm(*self._reach)
+        return self._reveals
 
     def _by_arm(self, index: Ints, values: Floats) -> dict[Arm, float]:
         arms = self._arms

@@ -636,8 +636,7 @@ def _target(
         made = as_policy(policy)
     except InputError as error:
         raise InputError(
-            f"{short_repr(policy)} is not an arm of the log, a mapping of arms to probabilities, "
-            f"or a policy: {error}"
+            f"{short_repr(policy)} is neither an arm of the log nor a policy: {error}"
         ) from None
     return Follower(log, made, posterior, prior, horizon)
 

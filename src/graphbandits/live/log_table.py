@@ -306,15 +306,15 @@ class LogArrays:
         listed = np.bincount(where[own], value[own], len(rows))
         known = pi.known[rows]
         for wrong, found, text in (
-            (~((p > 0.0) & (p <= 1.0 + 1e-9)), p, "of its arm must be above 0 and at most 1"),
-            (known & ~(np.abs(total - 1.0) <= 1e-6), total, "pi must not be negative and sum to 1"),
-            (known & ~(np.abs(listed - p) <= 1e-6), listed, "of its arm must be the same in pi"),
+            (~((p > 0.0) & (p <= 1.0 + 1e-9)), p, "its arm was played with probability {:g}"),
+            (known & ~(np.abs(total - 1.0) <= 1e-6), total, "the entries of pi sum to {:g}, not 1"),
+            (known & ~(np.abs(listed - p) <= 1e-6), listed, "its arm has another entry {:g} in pi"),
         ):
             if wrong.any():
                 i = wrong.argmax()
                 raise InputError(
-                    f"decision {self.number[rows[i]]} of the log: probabilities {text}, but "
-                    f"{found[i]:g} was given"
+                    f"decision {self.number[rows[i]]} of the log: {text.format(found[i])}; no "
+                    "entry may be negative, and that of the played arm must be above 0"
                 )
 
 
