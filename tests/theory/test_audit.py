@@ -31,7 +31,7 @@ from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
 from graphbandits.study.experiment import load_experiment
 from graphbandits.theory import audit, ratio_limit
-from graphbandits.theory.audit import Tally
+from graphbandits.theory.audit import STATEMENTS, AuditedDecision, Tally
 
 # the function hides the module of the same name
 MODULE = sys.modules[audit.__module__]
@@ -78,6 +78,23 @@ def test_full_paper_experiments_have_no_violation(figure: str) -> None:
     assert found.gain == "joint"
     assert found.rounds.share >= 0.9
     assert all(curve.mean[-1] < curve.general[-1] < curve.bound[-1] for curve in found.curves)
+
+
+def test_limits_of_the_statements_are_those_of_the_paper() -> None:
+    """Three arms, and rewards with the factor 2, whose square multiplies bounds on ratios."""
+    one = np.ones((1, 3))
+    decision = AuditedDecision(one / 3, one, 0.5 * one, one, one, one / 3, np.ones(1), one, 2.0)
+    limits = {s.name: float(np.ravel(s.compare(decision)[1])[0]) for s in STATEMENTS}
+    assert limits.pop("Proposition 2") == pytest.approx(1.0)  # psi, (alpha.delta)^2 / (alpha.Gh)
+    assert limits == {
+        "Proposition 1": 1.0,
+        "Lemma 2": 6.0,
+        "Lemma 3": 2.0,
+        "Theorem 1": 6.0,
+        "Theorem 2": 1.0,
+        "Theorem 3": 1.0,
+        "Pinsker": 1.0,
+    }
 
 
 def test_undirected_version_of_graph_has_wrong_clique_cover_number() -> None:
