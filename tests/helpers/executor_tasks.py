@@ -29,6 +29,7 @@ Name = tuple[int, str, int]
 #: Thompson sampling that dies, raises or waits for a file, in round 3 of trial 4.
 POLICY = '''
 import os
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,8 @@ class FaultyTS(TSN):
         if self.fault and view.t == 3 and view.keys.first_trial == 4:
             with FOLDER.joinpath(self.fault).open("a") as marks:
                 marks.write(str(os.getpid()) + chr(10))
+                if self.fault.endswith("orphans"):
+                    marks.write(str(subprocess.Popen(["sleep", "600"]).pid) + chr(10))
             marks = FOLDER.joinpath(self.fault).read_text().split()
             if self.fault.startswith("die"):
                 os._exit(7)

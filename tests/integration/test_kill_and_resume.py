@@ -17,7 +17,6 @@ from helpers.made_up_results import same
 from graphbandits.study.directory import Directory
 from graphbandits.study.study import Study
 
-
 STUDY = """
 title = "Killed and killed again"
 graph = "edges(1>2 2>3:0.5 3>1 4)"
@@ -132,14 +131,14 @@ def same_run(place: Path, whole: Path) -> None:
         same(left.results(), right.results())
 
 
-def test_run_killed_twenty_times_gives_identical_bits(folder: Path, whole: Path) -> None:
-    place, chance = folder / "killed", random.Random(7)
+def check_killed_run(folder: Path, whole: Path, kills: int) -> None:
+    place, chance = folder / f"killed-{kills}", random.Random(7)
     total = len(shards(whole))
     assert total == 200
     between = mid = 0
-    for number in range(20):
+    for number in range(kills):
         before = len(shards(place))
-        if number == 9:
+        if number == kills // 2:
             words = [sys.executable, "-c", BETWEEN, "3", *COMMAND[3:]]
             process = start(folder, place, words=words)
             assert process.wait(timeout=120) == -signal.SIGKILL
@@ -159,10 +158,19 @@ def test_run_killed_twenty_times_gives_identical_bits(folder: Path, whole: Path)
         assert all(name in shards(whole) for name in shards(place))
         mid += before > 0 and len(shards(place)) < total and len(shards(place)) > before
     assert between == 1
-    assert mid >= 5
+    assert mid >= kills // 4
     assert 0 < len(shards(place)) < total
     run(folder, place, "--workers=2")
     same_run(place, whole)
+
+
+def test_run_killed_five_times_gives_identical_bits(folder: Path, whole: Path) -> None:
+    check_killed_run(folder, whole, 5)
+
+
+@pytest.mark.nightly
+def test_run_killed_twenty_times_gives_identical_bits(folder: Path, whole: Path) -> None:
+    check_killed_run(folder, whole, 20)
 
 
 def test_same_bits_for_any_shard_size_and_number_of_workers(folder: Path, whole: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,19 +18,17 @@ from graphbandits import Agent, Bernoulli, BetaBernoulli, Results, simulate
 from graphbandits._types import Floats, Ints, State
 from graphbandits.errors import InputError, NeedsError
 from graphbandits.graphs import Feedback, as_process
-from graphbandits.graphs.properties import GraphInfo
 from graphbandits.policies import Event, Needs, Problem, View, as_policy
 from graphbandits.posteriors import Observations
 from graphbandits.registry import registered, text_of
 from graphbandits.rng import Keys
 from graphbandits.simulation.conditions import Answers, check_eligible, eligible_arms
 from graphbandits.simulation.identity import series_of
-from graphbandits.simulation.loop import RunMonitor, decide, run_block
+from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
-from graphbandits.simulation.shard import Shard
 from graphbandits.study.run import run_plan
 from graphbandits.theory import audit, bounds_of
-from graphbandits.theory.bounds import LATE_ANSWERS, why_no_bounds
+from graphbandits.theory.bounds import ELIGIBLE_ARMS, LATE_ANSWERS
 
 RECORDS = ("actions", "observations")
 #: Incremental ones that learn from all outcomes and from own plays, with a posterior and with
@@ -186,41 +183,21 @@ def test_a_plugin_gets_events_of_the_plays(delay: Any, rate: float, incremental:
     assert pages == wanted
 
 
-def test_the_monitor_and_the_record_have_the_outcomes_that_arrive() -> None:
-    seen_by: dict[str, list[tuple[int, ...]]] = defaultdict(list)
-
-    def monitor(policy: str, keys: Keys) -> RunMonitor:
-        class Arrivals(RunMonitor):
-            def observed(self, t: int, seen: Observations) -> None:
-                assert seen.time is not None
-                trial = seen.trial + keys.first_trial
-                rows = zip(trial, seen.time, seen.arm, seen.reward, strict=True)
-                seen_by[policy] += [(t, *map(int, row)) for row in rows]
-
-        return Arrivals()
-
-    answers = Answers(1, 6, 0.7)
-    results = run(delay=[1, 6], answer_rate=0.7, monitor=monitor, block=5)
-    whole = run(delay=0)
-    assert whole.settings.get("delay") is None
-    for name, arrived in seen_by.items():
-        found = results[name].trajectories
-        assert found is not None
-        seen, action = found.observations, found.action
+def test_the_record_has_the_outcomes_that_arrive_by_the_round_of_their_play() -> None:
+    answers, keys = Answers(1, 6, 0.7), Keys(3, 0, 17)
+    for one in run(delay=[1, 6], answer_rate=0.7, block=5).policies.values():
+        assert one.trajectories is not None
+        seen, action = one.trajectories.observations, one.trajectories.action
         assert seen is not None
         assert action is not None
-        recorded = zip(seen.trial, seen.round, seen.arm, seen.reward.astype(int), strict=True)
-        assert list(recorded) == sorted(row[1:] for row in arrived)
-        waits = [t - played for t, _, played, *_ in arrived]
-        assert (min(waits), max(waits)) == (1, 6)
-        wanted, keys = [], Keys(3, 0, 17)
-        for t in range(1, 24):  # everything that was revealed, and arrived in time
+        wanted = []
+        for t in range(1, 24):
             played = action[:, t - 1].astype(np.int64)
             trial, arm = as_process(CHAIN).round(t, keys).reveal(played, keys, t)
             arrives, delay = answers.draw(keys, t, trial, arm)
             kept = arrives & (t + delay <= 23)
             wanted += [(b, t, i) for b, i in zip(trial[kept], arm[kept], strict=True)]
-        assert sorted(wanted) == sorted((b, t, i) for _, b, t, i, _ in arrived)
+        assert list(zip(seen.trial, seen.round, seen.arm, strict=True)) == sorted(wanted)
 
 
 def test_no_delay_and_all_answers_change_nothing() -> None:
@@ -232,25 +209,6 @@ def test_no_delay_and_all_answers_change_nothing() -> None:
     )
     assert bits(same) == bits(bare)
     assert Plan.of("ts", horizon=3, trials=2, delay=0, answer_rate=1.0).answers is None
-
-
-def test_every_policy_learns_in_the_round_of_the_play_if_the_queue_has_no_delay() -> None:
-    """The queue itself, without delays, is the loop without it."""
-    world, process, keys, record = (
-        Bernoulli(PRIOR),
-        as_process(CHAIN),
-        Keys(3, 0, 9),
-        np.array([23]),
-    )
-    for name, made in registered("policy").items():
-        policy: Any = made()
-        if policy.needs.deterministic:
-            continue
-        regret = [
-            run_block(policy, world, process, 23, keys, record, answers=answers).regret
-            for answers in (None, Answers(0, 0, 1.0))
-        ]
-        assert regret[0].tobytes() == regret[1].tobytes(), name
 
 
 def test_outcomes_after_the_horizon_are_lost() -> None:
@@ -292,23 +250,6 @@ def test_delays_are_uniform_and_independent_of_missing_answers() -> None:
         assert near((one & other).mean(), 0.49, one.size)
 
 
-def test_draws_are_functions_of_seed_trial_round_and_arm() -> None:
-    answers = Answers(0, 60, 0.5)
-    whole = drawn(answers, Keys(1, 0, 9), 4, 5)
-    some = drawn(answers, Keys(1, 4, 3), 4, 5)
-    for all_of, part in zip(whole, some, strict=True):
-        assert (all_of[:, 4:7] == part).all()
-    assert (drawn(answers, Keys(2, 0, 9), 4, 5)[1] != whole[1]).any()
-
-
-@each(("delay", "rate"), ANSWERS[1:3])
-def test_late_answers_have_the_same_bits_for_every_block(delay: Any, rate: float) -> None:
-    given = {"delay": delay, "answer_rate": rate}
-    one = bits(run(**given))
-    for how in ({"block": 1}, {"block": 4}, {"block": 5, "workers": 2, "parallel": "threads"}):
-        assert bits(run(**given, **how)) == one  # type: ignore[arg-type]
-
-
 def test_blocks_are_small_if_much_is_waiting() -> None:
     assert Plan.of("ts", graph="star", arms=1000, horizon=500, trials=9, delay=99).block == 100
     assert Plan.of("ts", graph="star", arms=1000, horizon=9, trials=9, delay=10**9).block == 250
@@ -317,32 +258,7 @@ def test_blocks_are_small_if_much_is_waiting() -> None:
 # What it costs ----------------------------------------------------------------------------------
 
 
-def test_regret_grows_with_the_delay_and_with_missing_answers() -> None:
-    """Paired differences of more than four standard errors."""
-    how: dict[str, Any] = {"horizon": 150, "trials": 250, "record": (), "graph": "ring"}
-    how |= {"world": Bernoulli(BetaBernoulli.of(5)), "policies": ["ids-n", "exp3-ix", "ts"]}
-    later = [run(**how, delay=delay) for delay in (0, 20, 60)]
-    fewer = [run(**how, delay=0, answer_rate=rate) for rate in (1.0, 0.5, 0.2)]
-    for chain in (later, fewer):
-        for one, other in pairwise(chain):
-            for name in one.policies:
-                worse = other[name].final - one[name].final
-                assert worse.mean() > 4.0 * worse.std() / np.sqrt(len(worse)), name
-
-
 # Identity ---------------------------------------------------------------------------------------
-
-
-def test_answers_are_part_of_the_series_and_absent_ones_change_nothing() -> None:
-    given: list[dict[str, Any]] = [{}, {"delay": 3}, {"delay": [3, 4]}, {"answer_rate": 0.5}]
-    given.append({"delay": 3, "answer_rate": 0.5})
-    plans = [a_plan(**one) for one in given]
-    series = [series_of(plan, "ts-n") for plan in plans]
-    assert len({one.name for one in series}) == 5
-    json.dumps([one.facts for one in series])
-    for plan, one in zip(plans, given, strict=True):
-        settings = plan.settings()
-        assert {key: settings[key] for key in ("delay", "answer_rate") if key in settings} == one
 
 
 # Refused ----------------------------------------------------------------------------------------
@@ -362,16 +278,6 @@ def test_bad_answer_rates_and_ratios_are_refused() -> None:
     for rate in rates:
         with refuses(InputError, match="answer_rate must be a probability"):
             run(answer_rate=rate)
-
-
-def test_no_bounds_and_no_audit() -> None:
-    for given in ({"delay": 1}, {"answer_rate": 0.9}):
-        plan = Plan.of("ts-n", graph="paper", horizon=10, trials=3, **given)  # type: ignore[arg-type]
-        assert bounds_of(plan) == ()
-        assert why_no_bounds(plan.world, answers=plan.answers) == LATE_ANSWERS
-        with refuses(InputError):
-            audit(plan)
-    assert bounds_of(Plan.of("ts-n", graph="paper", horizon=10, trials=3)) != ()
 
 
 RECORDS_ELIGIBLE = ("actions", "observations", "eligible")
@@ -454,13 +360,6 @@ def test_arms_are_drawn_with_probability_p() -> None:
         assert abs(pairs - p * p) <= 5.0 * np.sqrt(p * p * (1.0 - p * p) / len(drawn))
 
 
-def test_probability_1_gives_the_numbers_without_eligible_arms() -> None:
-    bare = run_eligible(eligible=None, record=RECORDS_ELIGIBLE[:2])
-    full = run_eligible(eligible=1, record=RECORDS_ELIGIBLE[:2])
-    for name in POLICIES_ELIGIBLE:
-        assert bare[name].regret.tobytes() == full[name].regret.tobytes()  # type: ignore[union-attr]
-
-
 def test_all_arms_as_an_array_give_the_numbers_without_eligible_arms() -> None:
     names = [text_of(as_policy(name)) for name in registered("policy") if name != "ucb-lp"]
     how = {"policies": names, "graph": "paper", "world": None, "record": (), "trials": 4}
@@ -470,9 +369,10 @@ def test_all_arms_as_an_array_give_the_numbers_without_eligible_arms() -> None:
 
 
 def test_same_bits_for_every_block_and_number_of_threads() -> None:
-    one = bits_eligible(run_eligible())
+    given: dict[str, Any] = {"delay": [2, 5], "answer_rate": 0.6}
+    one = bits_eligible(run_eligible(**given))
     for how in ({"block": 1}, {"block": 4}, {"block": 5, "workers": 2, "parallel": "threads"}):
-        assert bits_eligible(run_eligible(**how)) == one
+        assert bits_eligible(run_eligible(**given, **how)) == one
 
 
 def test_same_bits_in_processes() -> None:
@@ -497,24 +397,6 @@ def test_exponential_weights_divide_by_positive_probabilities() -> None:
     run_eligible(policies=names, eligible=0.3, horizon=200, monitor=lambda *_: Divisors())
     assert min(least) > 0.0
     assert sum(unplayable) > 0
-    for name in names:  # the estimated losses stay finite
-        policy, keys, process = as_policy(name), Keys(3, 0, 5), as_process(CHAIN)
-        problem = Problem(PRIOR, 50, policy.needs, GraphInfo(process))
-        state, graph = policy.init(problem, keys), process.round(1, keys)
-        for t in range(1, 51):
-            allowed = eligible_arms(0.3, t, keys, 4)
-            pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
-            trial, arm = graph.reveal(action, keys, t)
-            seen = Observations(trial, arm, ((trial + arm + t) % 2).astype(float))
-            state = policy.update(state, Event(t, keys, problem, graph, pi, action, seen))
-        assert np.isfinite(state["loss"]).all()  # type: ignore[arg-type]
-
-
-def test_a_restricted_run_learns() -> None:
-    """Thompson sampling has less regret than uniform play on the eligible arms."""
-    results = run_eligible(policies=["ts-n", "uniform"], horizon=200, trials=60)
-    difference = results["uniform"].final - results["ts-n"].final
-    assert difference.mean() > 5.0 * difference.std() / np.sqrt(60)
 
 
 # Identity ---------------------------------------------------------------------------------------
@@ -533,25 +415,6 @@ def test_eligible_arms_are_part_of_the_series_and_absent_ones_change_nothing() -
 
 
 # Records ----------------------------------------------------------------------------------------
-
-
-@each("record", [("eligible",), ("actions", "eligible"), RECORDS_ELIGIBLE])
-def test_file_of_a_shard_has_the_eligible_arms(record: tuple[str, ...]) -> None:
-    plan = a_plan(eligible=0.4, record=record)
-    shard = plan.run_shard("ts-n", Keys(4, 2, 5))
-    again, facts = Shard.from_parquet(shard.to_parquet({"x": 1}))
-    assert facts == {"x": 1}
-    assert shard.trajectories is not None
-    assert again.trajectories is not None
-    assert again.trajectories.recorded == shard.trajectories.recorded == record
-    mine, its = shard.trajectories.eligible, again.trajectories.eligible
-    assert mine is not None
-    assert its is not None
-    assert its.dtype == bool
-    assert mine.shape == (5, 15, 4)
-    assert (mine == its).all()
-    bare, _ = Shard.from_parquet(shard.to_parquet({}), trajectories=False)
-    assert bare.trajectories is None
 
 
 def test_tables_have_one_row_per_eligible_arm() -> None:
@@ -629,12 +492,15 @@ def test_policies_ratios_and_records_that_do_not_fit_are_refused() -> None:
         a_plan(record="eligible")
 
 
-def test_bounds_and_audits_are_not_for_eligible_arms() -> None:
-    plan = Plan.of("ts-n", graph="paper", horizon=5, trials=2, eligible=0.5)
-    assert bounds_of(plan) == ()
-    assert bounds_of(replace(plan, eligible=None)) != ()
-    with refuses(InputError, match="no audit: only some arms are eligible in a round"):
-        audit(plan)
+def test_bounds_and_audits_need_all_arms_and_answers() -> None:
+    size: dict[str, Any] = {"graph": "paper", "horizon": 5, "trials": 2}
+    assert bounds_of(Plan.of("ts-n", **size)) != ()
+    reasons = {"eligible": ELIGIBLE_ARMS, "delay": LATE_ANSWERS, "answer_rate": LATE_ANSWERS}
+    for (name, why), value in zip(reasons.items(), (0.5, 1, 0.9), strict=True):
+        plan = Plan.of("ts-n", **size, **{name: value})
+        assert bounds_of(plan) == ()
+        with refuses(InputError, match=f"no audit: {why}"):
+            audit(plan)
 
 
 def test_blocks_too_large_to_record_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

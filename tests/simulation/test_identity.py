@@ -24,7 +24,7 @@ from graphbandits.plugins import loaded_plugins, unload_plugin
 from graphbandits.simulation import identity
 from graphbandits.simulation.identity import facts_hash, series_of
 from graphbandits.simulation.plan import Plan
-from graphbandits.worlds import as_posterior, as_world
+from graphbandits.worlds import as_world
 
 #: A directed graph with probabilities; no two arms are alike.
 CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)
@@ -89,10 +89,6 @@ def test_plan_that_cannot_be_restored_is_refused() -> None:
 # Sources of this package --------------------------------------------------------------------------
 
 
-def test_numeric_sources_exist() -> None:
-    assert all((identity.ROOT / one).exists() for one in identity.NUMERIC)
-
-
 def test_edits_of_numeric_sources_change_the_hash_and_others_do_not(tmp_path: Path) -> None:
     copy = tmp_path / "graphbandits"
     shutil.copytree(SRC / "graphbandits", copy, ignore=shutil.ignore_patterns("*.pyc", "static"))
@@ -114,23 +110,6 @@ def test_edits_of_numeric_sources_change_the_hash_and_others_do_not(tmp_path: Pa
     for module in ("posteriors/_pair_kernels.py", "simulation/loop.py"):
         known.add(sources(module))
     assert len(known) == 3
-
-
-def test_edits_while_a_process_runs_have_no_effect(tmp_path: Path) -> None:
-    """The hash is that of the sources that were imported."""
-    copy = tmp_path / "graphbandits"
-    shutil.copytree(SRC / "graphbandits", copy, ignore=shutil.ignore_patterns("*.pyc", "static"))
-    code = (
-        "from pathlib import Path; import graphbandits\n"
-        "from graphbandits.simulation import identity\n"
-        "Path(graphbandits.__file__).with_name('rng.py').write_text('')\n"
-        "from graphbandits.simulation import Plan\n"
-        "print(identity.series_of(Plan.of('ts-n', horizon=2, trials=1), 'ts-n').facts['sources'])"
-    )
-    env = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(command, env=env, capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == identity.SOURCES
 
 
 # Plug-ins -----------------------------------------------------------------------------------------
@@ -200,13 +179,6 @@ def test_plug_in_is_identified_by_content_and_not_by_path(plugin: Any) -> None:
     assert plugin("one.py", base="ucb", cls="UCBN") != one
 
 
-def test_plug_in_is_identified_by_its_loaded_content(plugin: Any, tmp_path: Path) -> None:
-    one = plugin("one.py")
-    for act in (lambda: (tmp_path / "one.py").write_text("# other"), (tmp_path / "one.py").unlink):
-        act()
-        assert name("mine") == one
-
-
 @each(
     ("line", "module"),
     [
@@ -243,17 +215,6 @@ def test_modules_imported_next_to_a_plug_in_count(
         assert plugin("mine.py", line) == before
     helper(module, texts[module] + "y = 2\n")
     assert plugin("mine.py", line) != before
-
-
-def test_module_that_was_edited_after_its_import_counts_as_imported(
-    plugin: Any, helper: Any, tmp_path: Path
-) -> None:
-    helper("beside.py", "x = 1\n")
-    before = plugin("mine.py", "import beside")
-    (tmp_path / "beside.py").write_text("x = 22\n")
-    assert plugin("mine.py", "import beside") == before
-    importlib.reload(sys.modules["beside"])
-    assert plugin("mine.py", "import beside") != before
 
 
 def test_compiled_modules_next_to_a_plug_in_count(plugin: Any, helper: Any, tmp_path: Path) -> None:
@@ -380,17 +341,6 @@ def test_every_parameter_of_a_world_and_a_posterior_counts(family: str) -> None:
     assert series_name(as_world(given.world, 3)) == names[0]
 
 
-def test_numbers_of_one_arm_and_last_bits_of_parameters_count() -> None:
-    names = {series_name("gaussian(sd=1)"), series_name("gaussian(sd=[1, 1, 1])")}
-    assert len(names) == 1  # the same arrays
-    names |= {
-        series_name("gaussian(sd=[1, 1, 1.0000000000000002])"),
-        series_name("gaussian(mean=[0, 0, 5e-324])"),
-        series_name("gaussian(noise=1.0000000000000002)"),
-    }
-    assert len(names) == 4
-
-
 def test_source_and_parameters_of_plug_in_models_count(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
 
@@ -414,10 +364,3 @@ def test_source_and_parameters_of_plug_in_models_count(tmp_path: Path) -> None:
     assert name_with("") == one
     assert name_with("\nMORE = 1\n", "bernoulli") == names[-1]  # it does not use the plug-in
     unload_plugin(file)
-
-
-def test_same_models_from_texts_and_objects_are_the_same_series() -> None:
-    world = as_world("gaussian(noise=0.5)", 3)
-    assert series_name(world) == series_name("gaussian(noise=0.5)")
-    posterior = as_posterior("normal(sd=2)", 3)
-    assert series_name(world, posterior) == series_name("gaussian(noise=0.5)", "normal(sd=2)")

@@ -26,7 +26,7 @@ from graphbandits.policies import Event, View
 from graphbandits.posteriors import Observations
 from graphbandits.registry import build
 from graphbandits.rng import Keys
-from graphbandits.simulation.loop import RunMonitor, draw_means, draw_outcomes, run_block
+from graphbandits.simulation.loop import RunMonitor, draw_means, run_block
 from graphbandits.testing import Case, contract
 
 
@@ -37,25 +37,6 @@ def test_regret_is_sum_of_gaps() -> None:
         assert outcome.regret[b, 0] == pytest.approx(sum(gaps), abs=1e-12)
     plays = np.bincount(np.concatenate([event.action for event in events]), minlength=5)
     assert (outcome.plays.sum(axis=0) == plays).all()
-
-
-def test_realised_regret_has_the_same_mean_and_more_noise() -> None:
-    settings: dict[str, Any] = {"graph": "paper", "horizon": 60, "trials": 600, "seed": 1}
-    pseudo = simulate("ts-n", **settings)["ts-n"]
-    realised = simulate("ts-n", regret="realised", **settings)["ts-n"]
-    assert (realised.final == np.round(realised.final)).all()  # differences of 0/1 outcomes
-    gap = realised.final - pseudo.final
-    assert abs(gap.mean()) <= 4 * gap.std(ddof=1) / np.sqrt(len(gap))
-    assert realised.standard_error[-1] > 1.2 * pseudo.standard_error[-1]
-
-
-def test_observations_are_those_of_the_graph() -> None:
-    events, _, _ = record("ids-n", "path(directed=true)", Keys(3, 0, 5), 30, arms=4)
-    for event in events:
-        for b in range(5):
-            seen = event.observations.arm[event.observations.trial == b].tolist()
-            played = int(event.action[b])
-            assert seen == [played, played + 1][: 4 - played]
 
 
 def test_all_policies_receive_the_same_outcomes() -> None:
@@ -215,11 +196,8 @@ def odd(**how: Any) -> OddWorld:
     [
         (np.zeros((6, 4)), ["means of shape (6, 4)", "shape (6, 5)"]),
         (np.zeros(5), ["means of shape (5,)"]),
-        (np.zeros((6, 5), complex), ["type complex128", "numbers"]),
         (np.full((6, 5), "x"), ["type <U1", "numbers"]),
-        (np.full((6, 5), None), ["type object"]),
         ([[0.5] * 5] * 6, ["means of list"]),
-        (np.full((6, 5), np.nan), ["not finite"]),
         (np.full((6, 5), np.inf), ["not finite"]),
         (ZeroDivisionError("by zero"), ["failed in means", "ZeroDivisionError: by zero"]),
     ],
@@ -235,15 +213,10 @@ def test_means_of_a_world_are_checked(theta: Any, words: list[str]) -> None:
     ("reward", "words"),
     [
         (lambda seen: seen[:-1], ["rewards of shape", "round 1", "one reward per pair"]),
-        (lambda seen: seen[:, None], ["rewards of shape"]),
         (lambda seen: seen.tolist(), ["rewards of list"]),
-        (lambda seen: None, ["rewards of NoneType"]),
         (lambda seen: seen.astype(str), ["type <U"]),
-        (lambda seen: seen.astype(object), ["type object"]),
-        (lambda seen: seen + 1j, ["type complex128"]),
         (lambda seen: seen + 2.0, ["gave the reward", "round 1", "declared as binary", "0 or 1"]),
         (lambda seen: seen * np.nan, ["gave the reward nan"]),
-        (lambda seen: seen - np.inf, ["gave the reward -inf"]),
         (KeyError("x"), ["failed in round 2, in outcomes", "KeyError: 'x'"]),
     ],
 )
@@ -255,20 +228,6 @@ def test_rewards_of_a_world_are_checked(reward: Any, words: list[str]) -> None:
 def test_errors_of_the_package_in_a_world_are_kept() -> None:
     with pytest.raises(InputError, match=r"^as given$"):
         simulate("ts-n", odd(theta=InputError("as given")), **SMALL_RUN)
-
-
-def test_allowed_types_of_means_and_rewards_are_converted() -> None:
-    keys, pair = Keys(1, 0, 2), (np.array([0, 1]), np.array([3, 4]))
-    for kind in (np.int64, np.float32, np.uint8):
-        theta = draw_means(odd(theta=np.ones((2, 5), kind, order="F")), keys)
-        assert theta.dtype == np.float64
-        assert theta.flags.c_contiguous
-    for kind in (bool, np.int8, np.float32):
-        seen = draw_outcomes(
-            odd(reward=lambda seen, kind=kind: seen.astype(kind)), theta, keys, 1, *pair
-        )
-        assert seen.dtype == np.float64
-        assert seen.tolist() == [1.0, 1.0]
 
 
 def test_realised_regret_uses_rewards_of_the_best_and_the_played_arm() -> None:
@@ -306,11 +265,6 @@ def test_policy_that_proposes_no_distribution_is_named(
         return simulate(Proposes(row), graph="star", arms=3, horizon=4, trials=2)
 
     refused(call, "Proposes", "round 1", *words)
-
-
-def test_a_policy_that_proposes_a_distribution_is_not_refused() -> None:
-    results = simulate(Proposes((0.0, 1.0, 0.0)), graph="star", arms=3, horizon=4, trials=2)
-    assert next(iter(results.policies.values())).plays.tolist() == [0, 8, 0]
 
 
 POLICIES = ["ids-n", "ucb-n", "exp3-ix"]

@@ -30,10 +30,6 @@ from graphbandits.simulation.plan import Plan, check_rewards, describe_world
 from graphbandits.worlds import as_posterior, as_world
 
 
-def test_too_many_trials_are_refused_before_anything_runs() -> None:
-    refused(lambda: Plan.of("ts-n", horizon=1, trials=2**32 + 1), "trial", "2**32")
-
-
 def assert_same_results(left: Results, right: Results) -> None:
     for name in left.policies:
         assert (left[name].final == right[name].final).all(), name
@@ -70,6 +66,7 @@ def test_blocks_have_fewer_trials_for_many_arms(workers: int, monkeypatch) -> No
         )
 
     monkeypatch.setattr(plan_module, "run_recorded", counting)
+    monkeypatch.setattr(plan_module, "MAX_BLOCK_ENTRIES", 10**6)
     whole = run()
     # a block of eight would leave the second worker three
     assert sorted(made) == ([3, 3, 8, 8] if workers == 1 else [5, 5, 6, 6])
@@ -77,12 +74,6 @@ def test_blocks_have_fewer_trials_for_many_arms(workers: int, monkeypatch) -> No
         monkeypatch.setattr(plan_module, "MAX_BLOCK_ENTRIES", entries)
         assert_same_results(whole, run())
         assert sorted(made) == sizes
-
-
-def test_seeds_give_different_results() -> None:
-    one = simulate("ts-n", graph="paper", horizon=50, trials=5, seed=1)
-    two = simulate("ts-n", graph="paper", horizon=50, trials=5, seed=2)
-    assert (one["ts-n"].final != two["ts-n"].final).all()
 
 
 MEMORY = """
@@ -166,11 +157,8 @@ def test_posterior_changes_the_policies_and_not_the_world() -> None:
     [
         (as_world("bernoulli", 2), as_posterior("beta-bernoulli", 2), True),
         (as_world("bernoulli", 2), as_posterior("normal", 2), True),  # 0 and 1 are real numbers
-        (as_world("gaussian", 2), as_posterior("normal", 2), True),
         (as_world("gaussian", 2), as_posterior("beta-bernoulli", 2), False),
         (GaussianWorld(TwoNormals()), as_posterior("normal", 2), True),
-        (eighths(0, 1, 2), as_posterior("normal", 2), True),
-        (eighths(0, 1, 2), as_posterior("beta-bernoulli", 2), False),
         (eighths(0, 1, 2), eighths(0, 2, 2).prior, True),
         (eighths(0, 2, 2), eighths(0, 1, 2).prior, False),
         (eighths(0, 8, 2, COUNT), eighths(0, 9, 2).prior, False),
@@ -188,19 +176,6 @@ def test_posterior_must_take_the_rewards_of_the_world(
     assert refused(lambda: Plan.of("uniform", world, posterior=posterior, **SIZE)) == message
 
 
-def test_numbers_of_arms_of_world_posterior_and_graph_must_agree() -> None:
-    world = as_world("gaussian", 3)
-    refused(lambda: Plan.of("ts-n", world, arms=4, **SIZE), "3 arms", "4")
-    refused(lambda: Plan.of("ts-n", world, "paper", horizon=2, trials=1), "5", "3")
-    refused(lambda: Plan.of("ts-n", world, posterior=Normal.of(2), **SIZE), "2 arms", "3")
-    refused(lambda: Plan.of("ts-n", "gaussian(mean=[1, 2])", arms=3, **SIZE), "3 numbers")
-
-
-@each("world", [5, Bernoulli, [1], BetaBernoulli.of(2)])
-def test_other_objects_are_no_worlds(world: Any) -> None:
-    refused(lambda: Plan.of("ts-n", world, **SIZE), "world")
-
-
 def test_description_has_all_parameters_of_the_models() -> None:
     world = as_world("gaussian(noise=2)", 2, prior=[(1, 2), (3, 4)], means=[5, 6])
     normal = {"name": "normal", "noise": 2.0, "accuracy": "simulation"}
@@ -213,15 +188,6 @@ def test_description_has_all_parameters_of_the_models() -> None:
     }
     other = describe_world(world, Normal.of(2))["posterior"]
     assert other == normal | {"noise": 1.0, "mean": [0.0, 0.0], "sd": [1.0, 1.0]}
-
-
-def test_description_of_bernoulli_arms() -> None:
-    world = Bernoulli(BetaBernoulli(np.array([1.0, 2.0]), np.array([3.0, 4.0])))
-    assert describe_world(world, world.prior) == {
-        "world": "Bernoulli",
-        "prior": [[1.0, 3.0], [2.0, 4.0]],
-        "accuracy": "simulation",
-    }
 
 
 def test_equal_posterior_is_not_described_twice() -> None:
@@ -344,11 +310,3 @@ def test_model_that_does_not_keep_its_parameters_is_refused() -> None:
         plan = a_plan(world=as_world("bernoulli", 3), posterior=Doubles(one, one))
         with pytest.raises(InputError, match="does not keep its parameters"):
             plan.pack()
-
-
-def test_world_that_is_not_registered_is_refused() -> None:
-    class Mine(Bernoulli):
-        pass
-
-    with pytest.raises(InputError, match="Mine is not registered"):
-        a_plan(world=Mine(as_posterior("beta-bernoulli", 3))).pack()

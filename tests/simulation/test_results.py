@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,26 +21,6 @@ from graphbandits.errors import InputError
 from graphbandits.graphs import DenseFeedback, Fixed
 from graphbandits.simulation.results import PolicyResult, concat
 from graphbandits.simulation.tables import QUANTILES
-
-NAN, INF = math.nan, math.inf
-
-
-@pytest.fixture(scope="module")
-def two_policies() -> Results:
-    return simulate(["ts-n", "ids-n"], graph="paper", horizon=3, trials=4, seed=1)
-
-
-def test_unknown_policies_and_invalid_confidences_are_refused(two_policies: Results) -> None:
-    refused(lambda: two_policies["ids-lp"], "'ids-lp'", "ts-n", "ids-n")
-    refused(lambda: two_policies.interval("ids-lp"), "'ids-lp'", "ts-n")
-    refused(lambda: two_policies.differences("ids-lp"), "'ids-lp'", "ts-n")
-    for confidence in (0.0, 1.0, 95, -1, NAN):
-        refused(
-            lambda confidence=confidence: two_policies.interval("ts-n", confidence),
-            "confidence",
-            "between 0 and 1",
-            repr(confidence),
-        )
 
 
 def test_renamed_results_keep_their_numbers() -> None:
@@ -77,13 +56,6 @@ def test_summary_statistics_are_those_of_the_trials() -> None:
         (ordered[24] + ordered[25]) / 2
     )
     assert (result.final == regret[:, -1]).all()
-
-
-def test_curves_rise_and_end_at_the_final_regret(results: Results) -> None:
-    for result in results.policies.values():
-        assert (np.diff(result.mean) >= 0).all()
-        assert result.mean[-1] == pytest.approx(result.final.mean(), rel=1e-12)
-        assert int(result.plays.sum()) == 60 * 40
 
 
 def test_intervals_and_paired_differences_match_student(results: Results) -> None:
@@ -151,6 +123,13 @@ def test_bands_are_intervals_or_quantiles(results: Results) -> None:
         results.band("ids-n", "quantiles", levels=(0.9, 0.1))
     with refuses(InputError):
         results.band("ids-n", confidence=95)
+
+
+def test_unknown_policies_and_invalid_confidences_are_refused(results: Results) -> None:
+    for call in (results.__getitem__, results.interval, results.differences):
+        refused(lambda call=call: call("ids"), "'ids'", "ts-n", "ids-n")
+    for level in (0.0, 1.0, 95, -1, math.nan):
+        refused(lambda level=level: results.interval("ts-n", level), "confidence", repr(level))
 
 
 def test_inconsistent_results_are_refused(results: Results) -> None:
@@ -312,30 +291,3 @@ def test_invalid_combinations_are_refused() -> None:
     with pytest.raises(InputError, match="cannot add trials to those of 'x': these results are"):
         concat([summary, later])
     assert concat([summary, first])["x"].regret is not None
-
-
-def test_other_sequences_of_graphs_are_other_problems() -> None:
-    """A list of matrices has no text: the matrices are compared."""
-    settings = {"horizon": 6, "trials": 3, "seed": 1}
-    alone = simulate("ts-n", graph=[np.eye(3)] * 6, **settings)
-    again = simulate("ids-n", graph=[np.eye(3)] * 6, **settings)
-    other = simulate("ids-n", graph=[np.ones((3, 3))] * 6, **settings)
-    assert set(Results.concat([alone, again]).policies) == {"ts-n", "ids-n"}
-    with pytest.raises(InputError, match="results of different problems cannot be combined"):
-        Results.concat([alone, other])
-
-
-def test_the_same_graph_from_two_places_is_the_same_problem(tmp_path: Path) -> None:
-    texts = []
-    for folder in ("here", "there"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "e.csv").write_text("source,target,p\nann,bob,0.5\nbob,eve,1\n")
-        texts.append(f"file:{tmp_path / folder / 'e.csv'}")
-    one, two = (
-        simulate("ts-n", graph=text, horizon=5, trials=4, seed=s) for s, text in enumerate(texts)
-    )
-    assert Results.concat([one, two]).trials == 8
-    (tmp_path / "there" / "e.csv").write_text("source,target,p\nann,bob,0.25\nbob,eve,1\n")
-    other = simulate("ts-n", graph=texts[1], horizon=5, trials=4, seed=1)
-    with pytest.raises(InputError, match="results of different problems cannot be combined"):
-        Results.concat([one, other])

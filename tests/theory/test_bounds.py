@@ -38,7 +38,6 @@ from graphbandits.graphs import (
 )
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.base import BINARY, COUNT, REAL, Support, interval, values
-from graphbandits.posteriors.normal import Normal
 from graphbandits.rng import Keys
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.run import simulate_plan
@@ -53,7 +52,6 @@ from graphbandits.theory import (
     entropy_of,
     general_bound,
     judge_bounds,
-    ratio_limit,
     regret_bounds,
     theorem_1,
     theorem_2,
@@ -90,12 +88,6 @@ def test_corollaries_equal_theorems_for_constant_graphs() -> None:
     np.testing.assert_allclose(earlier_bound([3] * 20, 0.9, rounds).values, fixed.values)
     constant, rates = corollary_2(6, 0.3, 0.9, rounds), theorem_3(6, [0.3] * 20, 0.9, rounds)
     np.testing.assert_allclose(constant.values, rates.values, rtol=1e-14)
-
-
-def test_theorem_3_matches_limits_r_0_and_r_1() -> None:
-    nothing, everything = theorem_3(7, [0.0] * 9, 1.3), theorem_3(7, [1.0] * 9, 1.3)
-    np.testing.assert_allclose(nothing.values, theorem_1(7, 1.3, range(1, 10)).values, rtol=1e-14)
-    np.testing.assert_allclose(everything.values, np.sqrt(np.arange(1, 10) * 1.3 / 2), rtol=1e-14)
 
 
 def test_general_bound_of_constant_ratios_equals_corollary_1() -> None:
@@ -266,15 +258,6 @@ def test_mixed_sequence_uses_limit_of_each_round() -> None:
     np.testing.assert_allclose(found["Lemma 1"].values ** 2 / LOG5, [0.5, 1.75, 4.25], rtol=1e-9)
 
 
-def test_bound_sums_limit_of_every_round() -> None:
-    """The same numbers as ``ratio_limit`` gives, which the audit of a round uses."""
-    for text in ("paper", "random(r=0.3)", "cliques(size=2)"):
-        process = as_process(text, 5)
-        *_, last = regret_bounds(process, FIVE, [12])
-        limit = float(ratio_limit(process.round(1, Keys(0)))[0])
-        assert last.final == pytest.approx(math.sqrt(12 * limit * LOG5), rel=1e-9), text
-
-
 @each("directed", [False, True])
 def test_revealed_graphs_of_three_arms_match_hand_calculation(directed: bool) -> None:
     """chi is 3 without an edge, 2 with one or two, 1 with three."""
@@ -296,7 +279,7 @@ def test_revealed_graphs_of_three_arms_match_hand_calculation(directed: bool) ->
 def test_expected_clique_cover_matches_many_draws(shared: bool) -> None:
     """The oracle tries all ways to part the arms."""
     process = RevealedErdosRenyi(4, 0.45, directed=True)
-    draws = 4000
+    draws = 1000
     matrix = process.round(5, Keys(11, 0, draws)).matrix
     mutual = matrix * matrix.swapaxes(1, 2)
     chi = np.array([_least_cover(one) for one in mutual])
@@ -359,17 +342,6 @@ def test_custom_process_is_evaluated_round_by_round() -> None:
     assert shared["Theorem 2"].exact
 
 
-def test_bounds_use_the_simulated_trials() -> None:
-    graphs = (np.stack([COMPLETE, COMPLETE, EMPTY, EMPTY]),)
-    one, two = (
-        by_name(regret_bounds(ListedGraphs(graphs), FIVE, [9], first_trial=first, trials=2))[
-            "Theorem 2"
-        ]
-        for first in (0, 2)
-    )
-    assert two.final == pytest.approx(math.sqrt(5) * one.final)
-
-
 def test_too_many_trials_for_budget_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "ENTRIES", 25 * 40)  # forty graphs: of ten rounds four trials
     graphs = (np.stack([COMPLETE, EMPTY, EMPTY, COMPLETE]), EMPTY[None])
@@ -397,28 +369,6 @@ def test_graphs_beyond_budget_count_all_arms(monkeypatch: pytest.MonkeyPatch) ->
     assert "upper bound 5 is used" in large.note
 
 
-def test_constant_graph_is_covered_at_any_size() -> None:
-    ring = as_process("ring", 2100)
-    found = by_name(regret_bounds(ring, BetaBernoulli.of(2100), [1000]))["Corollary 1"]
-    assert found.final == pytest.approx(math.sqrt(525 * 1000 * math.log(2100)))
-
-
-def test_long_sequence_evaluates_each_graph_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
-
-    def once(graph: Feedback) -> np.ndarray:
-        asked.append(graph)
-        return np.array([3])
-
-    monkeypatch.setattr(bounds, "clique_cover_numbers", once)
-    process = GivenSequence((DenseFeedback(COMPLETE), DenseFeedback(EMPTY)) * 500)
-    two = by_name(regret_bounds(process, FIVE, [1000]))["Theorem 2"]
-    assert len(asked) == 2
-    assert two.final == pytest.approx(math.sqrt(1500 * LOG5))
-
-
 def declared(rewards: Support) -> OtherSupport:
     return OtherSupport(np.ones(2), np.ones(2), rewards=rewards)
 
@@ -432,12 +382,6 @@ def test_factor_of_bounded_rewards_is_their_width(rewards: Support, scale: float
     assert (scale_note(declared(rewards)) == "") == (scale == 1.0)
 
 
-def test_factor_of_gaussian_rewards_is_twice_the_standard_deviation() -> None:
-    posterior = TwoNormals(sd=(3.0, 1.0), noise=4.0)
-    assert reward_scale(posterior) == 10.0
-    assert "sigma = 5" in scale_note(posterior)
-
-
 @each("constant", [0.0, -1.0, np.nan, np.inf, "1", True])
 def test_invalid_constant_is_refused(constant: Any) -> None:
     @dataclass(frozen=True, eq=False)
@@ -448,12 +392,7 @@ def test_invalid_constant_is_refused(constant: Any) -> None:
         reward_scale(WrongConstant(np.ones(2), np.ones(2), rewards=REAL))
 
 
-def test_ratio_limit_has_the_square_of_the_factor() -> None:
-    for graph in (as_process("paper").feedback, UniformFeedback(0.25, count=5)):
-        np.testing.assert_allclose(ratio_limit(graph, 3.0), 9.0 * ratio_limit(graph))
-
-
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.floats(-5.0, 5.0),
     st.tuples(st.floats(0.05, 5.0), st.floats(0.05, 5.0)),
@@ -469,19 +408,6 @@ def test_information_of_gaussian_rewards_is_at_least_its_variance_form(
     sigma = np.sqrt(np.square(sd) + noise**2)
     least = found.v[0] / (2.0 * sigma**2)
     assert (found.h[0] >= least * (1.0 - 1e-6) - 1e-14).all()
-
-
-def test_bounds_increase_with_rounds() -> None:
-    every = np.arange(1, 301)
-    for text in ("paper", "revealed-er(p=0.4)", "random(r=0.5)", "random(r=uniform)"):
-        for bound in regret_bounds(as_process(text), FIVE, every):
-            assert (np.diff(bound.values) > 0.0).all(), (text, bound.name)
-
-
-def test_entropy_of_equal_arms_is_log_of_their_number() -> None:
-    for arms in (1, 2, 7, 1000):
-        found = entropy_of(BetaBernoulli.of(arms, 2.0, 5.0))
-        assert found == pytest.approx(math.log(arms), abs=1e-8)
 
 
 def test_entropy_of_unequal_arms_matches_alpha() -> None:
@@ -590,28 +516,6 @@ def test_gaussian_regret_is_below_bounds_with_the_sub_gaussian_constant() -> Non
         assert "multiplied by 10: rewards are sub-Gaussian" in one.bound.note
     unit = [replace(bound, values=bound.values / 10.0) for bound in bounds]
     assert {one.verdict for one in judge_bounds(unit, results)} == {"above"}
-
-
-def test_bounds_of_normal_posterior_have_its_constant() -> None:
-    prior = Normal.of(3, sd=[3, 2, 1], noise=4)
-    assert prior.sub_gaussian == 5.0
-    plan = Plan.of(["ts-n", "ids-lp"], GaussianWorld(prior), "path", horizon=20, trials=20)
-    bounds, results = bounds_of(plan), simulate_plan(plan, progress=False)
-    information = entropy_of(prior)
-    assert by_name(bounds)["Theorem 1"].final == pytest.approx(10.0 * math.sqrt(30 * information))
-    assert by_name(bounds)["Corollary 1"].final == pytest.approx(10.0 * math.sqrt(20 * information))
-    assert {one.verdict for one in judge_bounds(bounds, results)} == {"below"}
-
-
-def test_general_bound_of_gaussian_rewards_has_no_factor() -> None:
-    """Lemma 1 with recorded ratios, which contain the scale of the rewards."""
-    prior = TwoNormals(noise=2.0)
-    plan = Plan.of("ts-n", GaussianWorld(prior), "empty", horizon=40, trials=300, ratios="bound")
-    results = simulate_plan(plan, progress=False)
-    judged = judge_bounds(bounds_of(plan, results), results)
-    (general,) = (one for one in judged if one.bound.name == "Lemma 1 (ts-n)")
-    assert (general.policy, general.verdict) == ("ts-n", "below")
-    assert "multiplied" not in general.bound.note
 
 
 def test_other_posterior_than_the_prior_has_no_bounds() -> None:

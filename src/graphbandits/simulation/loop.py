@@ -81,7 +81,10 @@ class RunMonitor(Protocol):
         return  # a subclass may inherit it
 
     def played(self, t: int, action: Ints) -> None:
-        """Receive the actions that the engine has drawn, one arm for each of the B trials."""
+        """Receive the actions that the engine has drawn, one arm for each of the B trials.
+
+        ``run_block`` accepts monitors without this method.
+        """
         return  # a subclass may inherit it
 
     def observed(self, t: int, seen: Observations) -> None:
@@ -159,6 +162,7 @@ def run_block(
     plays = np.zeros((keys.trials, world.arms), np.int64)
     recorded = 0
     queue = None if answers is None else AnswerQueue(answers, policy)
+    played = getattr(monitor, "played", None)
     for t in range(1, horizon + 1):
         graph = draw_graph(process, t, keys)
         if changing:
@@ -170,7 +174,8 @@ def run_block(
         pi, action = decide(policy, state, View(t, keys, problem, graph, allowed))
         if monitor is not None:
             monitor.decided(t, graph, pi)
-            monitor.played(t, action)
+        if played is not None:
+            played(t, action)
         trial, arm = reveal(graph, action, keys, t)
         seen = Observations(trial, arm, draw_outcomes(world, theta, keys, t, trial, arm))
 
