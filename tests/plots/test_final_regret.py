@@ -48,39 +48,48 @@ def test_many_trials_are_thinned_with_a_note() -> None:
     assert any("400 of 10000 trials" in text.get_text().replace("\n", " ") for text in figure.texts)
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_far_larger_regrets_have_a_longer_axis(width: float) -> None:
-    results = eight()
-    figure = final_figure(results, "Title", width=width)
-    near, far = figure.axes
-    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (near, far)]
-    assert names == [results.ranking()[:5], results.ranking()[5:]]
-    assert (near.get_title("left"), far.get_title("left")) == (
-        "the 5 with least regret",
-        "the other 3, on another axis",
-    )
-    for panel, group in enumerate(names):
-        for row, name in enumerate(group):
-            (points,) = gid(figure, f"trials of {name}", panel)
-            assert sorted(points.get_offsets()[:, 0]) == sorted(results[name].final)
-            assert (np.abs(points.get_offsets()[:, 1] - row) < 0.5).all()
-            low, high = figure.axes[panel].get_xlim()
-            assert low <= results[name].final.min() <= results[name].final.max() <= high
-    (shade,) = gid(figure, "enlarged", 1)
-    assert shade.get_width() == pytest.approx(near.get_xlim()[1])
-    check_page(figure)
-
-
-@pytest.mark.parametrize("values", [[2.0], [0.0], [3.0] * 30, [0.0] * 30, [1.0, 9.0]])
-def test_few_or_equal_trials_can_be_drawn(values: list[float]) -> None:
-    one = made({"a": values, "b": values})
-    for figure in (regret_figure(one), final_figure(one), regret_figure(one, scale="log")):
+def test_far_larger_regrets_have_a_longer_axis() -> None:
+    for width in (
+        3.5,
+        7.2,
+    ):
+        results = eight()
+        figure = final_figure(results, "Title", width=width)
+        near, far = figure.axes
+        names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (near, far)]
+        assert names == [results.ranking()[:5], results.ranking()[5:]]
+        assert (near.get_title("left"), far.get_title("left")) == (
+            "the 5 with least regret",
+            "the other 3, on another axis",
+        )
+        for panel, group in enumerate(names):
+            for row, name in enumerate(group):
+                (points,) = gid(figure, f"trials of {name}", panel)
+                assert sorted(points.get_offsets()[:, 0]) == sorted(results[name].final)
+                assert (np.abs(points.get_offsets()[:, 1] - row) < 0.5).all()
+                low, high = figure.axes[panel].get_xlim()
+                assert low <= results[name].final.min() <= results[name].final.max() <= high
+        (shade,) = gid(figure, "enlarged", 1)
+        assert shade.get_width() == pytest.approx(near.get_xlim()[1])
         check_page(figure)
-    figure = final_figure(one)
-    assert len(gid(figure, "quartiles")) == (2 if len(values) >= 5 else 0)
-    low, high = figure.axes[0].get_xlim()
-    assert low <= one.interval("a")[0] or len(values) == 1
-    assert high >= max(values)
+
+
+def test_few_or_equal_trials_can_be_drawn() -> None:
+    for values in (
+        [2.0],
+        [0.0],
+        [3.0] * 30,
+        [0.0] * 30,
+        [1.0, 9.0],
+    ):
+        one = made({"a": values, "b": values})
+        for figure in (regret_figure(one), final_figure(one), regret_figure(one, scale="log")):
+            check_page(figure)
+        figure = final_figure(one)
+        assert len(gid(figure, "quartiles")) == (2 if len(values) >= 5 else 0)
+        low, high = figure.axes[0].get_xlim()
+        assert low <= one.interval("a")[0] or len(values) == 1
+        assert high >= max(values)
 
 
 def test_spread_of_points_follows_their_density() -> None:
@@ -149,33 +158,36 @@ def test_long_names_fit_into_one_column() -> None:
         check_page(forest_figure(paired(*rows), "b", width=width))
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_differences_that_are_far_larger_are_arrows_with_their_numbers(width: float) -> None:
-    results = eight()
-    figure = forest_figure(results, width=width, all_pairs=True)
-    (axes,) = figure.axes
-    low, high = axes.get_xlim()
-    near = results.ranking()[:5]
-    differences = results.differences(simultaneous=True)
-    assert len(differences) == 28
-    marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
-    marks = [mark for mark in marks if mark.get_gid() != "clipped"]
-    for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
-        ((x,), (y,)) = mark.get_data()
-        assert y == row
-        if d.first in near and d.second in near:
-            assert x == d.mean
-            assert low < d.low < d.high < high
-        else:
-            assert d.mean < low < x < low + 0.05 * (high - low)
-            assert mark.get_marker() == "<"
-    numbers = [text.get_text().split()[0] for text in axes.texts]
-    assert float(numbers[6].replace("−", "-")) == pytest.approx(differences[6].mean, abs=0.051)  # noqa: RUF001
-    assert any("arrow: beyond the axis" in text.get_text() for text in figure.texts)
-    check_page(figure)
-    # nothing is near a reference that is far from all: then all of it is shown
-    far = forest_figure(results, "exp3-res").axes[0]
-    assert far.get_xlim()[0] < -140.0
+def test_differences_that_are_far_larger_are_arrows_with_their_numbers() -> None:
+    for width in (
+        3.5,
+        7.2,
+    ):
+        results = eight()
+        figure = forest_figure(results, width=width, all_pairs=True)
+        (axes,) = figure.axes
+        low, high = axes.get_xlim()
+        near = results.ranking()[:5]
+        differences = results.differences(simultaneous=True)
+        assert len(differences) == 28
+        marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+        marks = [mark for mark in marks if mark.get_gid() != "clipped"]
+        for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
+            ((x,), (y,)) = mark.get_data()
+            assert y == row
+            if d.first in near and d.second in near:
+                assert x == d.mean
+                assert low < d.low < d.high < high
+            else:
+                assert d.mean < low < x < low + 0.05 * (high - low)
+                assert mark.get_marker() == "<"
+        numbers = [text.get_text().split()[0] for text in axes.texts]
+        assert float(numbers[6].replace("−", "-")) == pytest.approx(differences[6].mean, abs=0.051)  # noqa: RUF001
+        assert any("arrow: beyond the axis" in text.get_text() for text in figure.texts)
+        check_page(figure)
+        # nothing is near a reference that is far from all: then all of it is shown
+        far = forest_figure(results, "exp3-res").axes[0]
+        assert far.get_xlim()[0] < -140.0
 
 
 def test_header_of_two_rows_is_inside_the_figure() -> None:
@@ -198,31 +210,34 @@ def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.Monk
     assert any("+0.004" in text for text in texts)
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_policies_are_compared_with_the_best_unless_asked(width: float) -> None:
-    results = eight()
-    figure = forest_figure(results, width=width)
-    best, *others = results.ranking()
-    (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == others
-    assert axes.get_xlabel().replace("\n", " ") == f"final regret minus that of {best}"
-    wanted = results.from_best(0.95)
-    bars = [line for line in axes.get_lines()[1:] if len(line.get_xdata()) == 2]
-    bars = [bar for bar in bars if bar.get_ydata()[0] == bar.get_ydata()[1]]
-    assert [list(bar.get_xdata()) for bar in bars] == [[d.low, d.high] for d in wanted.values()]
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert f"more regret than {best}" in legend
-    note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
-    assert f"{best} has the least mean; the 7 intervals hold together" in note
-    check_page(figure)
-    # not simultaneous: those of a reference
-    alone = forest_figure(results, simultaneous=False).axes[0]
-    assert [t.get_text() for t in alone.texts] == [
-        t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts
-    ]
-    (axes,) = forest_figure(results, xscale="symlog", width=width).axes
-    assert axes.get_xscale() == "symlog"
-    assert axes.get_xlim()[1] > max(d.high for d in wanted.values())
+def test_policies_are_compared_with_the_best_unless_asked() -> None:
+    for width in (
+        3.5,
+        7.2,
+    ):
+        results = eight()
+        figure = forest_figure(results, width=width)
+        best, *others = results.ranking()
+        (axes,) = figure.axes
+        assert [label.get_text() for label in axes.get_yticklabels()] == others
+        assert axes.get_xlabel().replace("\n", " ") == f"final regret minus that of {best}"
+        wanted = results.from_best(0.95)
+        bars = [line for line in axes.get_lines()[1:] if len(line.get_xdata()) == 2]
+        bars = [bar for bar in bars if bar.get_ydata()[0] == bar.get_ydata()[1]]
+        assert [list(bar.get_xdata()) for bar in bars] == [[d.low, d.high] for d in wanted.values()]
+        legend = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert f"more regret than {best}" in legend
+        note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert f"{best} has the least mean; the 7 intervals hold together" in note
+        check_page(figure)
+        # not simultaneous: those of a reference
+        alone = forest_figure(results, simultaneous=False).axes[0]
+        assert [t.get_text() for t in alone.texts] == [
+            t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts
+        ]
+        (axes,) = forest_figure(results, xscale="symlog", width=width).axes
+        assert axes.get_xscale() == "symlog"
+        assert axes.get_xlim()[1] > max(d.high for d in wanted.values())
 
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,20 +70,22 @@ GRAPHS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "arms"), GRAPHS)
-def test_nodes_and_edges_are_those_of_the_graph(text: str, arms: int) -> None:
-    graph = as_process(text, arms).feedback
-    figure = of(graph)
-    matrix = graph.reach(np.arange(arms)) - np.eye(arms)
-    mutual = {(i, j) for i, j in np.argwhere(np.triu(matrix * matrix.T)).tolist()}
-    one_way = {(i, j) for i, j in np.argwhere(matrix > matrix.T).tolist()}
-    clique_of = {arm: k for k, c in enumerate(clique_cover(graph).certificate) for arm in c}
-    inside = {(i, j) for i, j in mutual if clique_of[i] == clique_of[j]}
-    assert len(part(figure, "nodes").get_paths()) == arms
-    assert ends(figure, "inside") == inside
-    assert ends(figure, "between") == (mutual - inside) | one_way
-    assert len(part(figure, "heads").get_paths()) == len(one_way)
-    assert [text.get_text() for text in figure.axes[0].texts] == [str(i + 1) for i in range(arms)]
+def test_nodes_and_edges_are_those_of_the_graph() -> None:
+    for text, arms in GRAPHS:
+        graph = as_process(text, arms).feedback
+        figure = of(graph)
+        matrix = graph.reach(np.arange(arms)) - np.eye(arms)
+        mutual = {(i, j) for i, j in np.argwhere(np.triu(matrix * matrix.T)).tolist()}
+        one_way = {(i, j) for i, j in np.argwhere(matrix > matrix.T).tolist()}
+        clique_of = {arm: k for k, c in enumerate(clique_cover(graph).certificate) for arm in c}
+        inside = {(i, j) for i, j in mutual if clique_of[i] == clique_of[j]}
+        assert len(part(figure, "nodes").get_paths()) == arms
+        assert ends(figure, "inside") == inside
+        assert ends(figure, "between") == (mutual - inside) | one_way
+        assert len(part(figure, "heads").get_paths()) == len(one_way)
+        assert [text.get_text() for text in figure.axes[0].texts] == [
+            str(i + 1) for i in range(arms)
+        ]
 
 
 def test_arrows_point_at_the_arm_that_is_shown() -> None:
@@ -93,18 +95,18 @@ def test_arrows_point_at_the_arm_that_is_shown() -> None:
     assert [int(np.argmin(np.hypot(*(places - tip).T))) for tip in tips] == [1, 1]
 
 
-@pytest.mark.parametrize(("text", "arms"), GRAPHS)
-def test_clique_has_one_colour_and_its_neighbours_have_others(text: str, arms: int) -> None:
-    graph = as_process(text, arms).feedback
-    cliques: Any = clique_cover(graph).certificate
-    drawn = colours(of(graph))
-    matrix = graph.reach(np.arange(arms))
-    for clique in cliques:
-        assert len({drawn[arm] for arm in clique}) == 1
-        assert (drawn[clique[0]] == ALONE) == (len(clique) == 1)
-    for one, other in itertools.combinations([c for c in cliques if len(c) > 1], 2):
-        if matrix[np.ix_(one, other)].any() or matrix[np.ix_(other, one)].any():
-            assert drawn[one[0]] != drawn[other[0]]
+def test_clique_has_one_colour_and_its_neighbours_have_others() -> None:
+    for text, arms in GRAPHS:
+        graph = as_process(text, arms).feedback
+        cliques: Any = clique_cover(graph).certificate
+        drawn = colours(of(graph))
+        matrix = graph.reach(np.arange(arms))
+        for clique in cliques:
+            assert len({drawn[arm] for arm in clique}) == 1
+            assert (drawn[clique[0]] == ALONE) == (len(clique) == 1)
+        for one, other in itertools.combinations([c for c in cliques if len(c) > 1], 2):
+            if matrix[np.ix_(one, other)].any() or matrix[np.ix_(other, one)].any():
+                assert drawn[one[0]] != drawn[other[0]]
 
 
 def test_edges_within_a_clique_have_its_colour() -> None:

@@ -6,7 +6,6 @@ import itertools
 
 import networkx
 import numpy as np
-import pytest
 
 from graphbandits.plots.graph import layout, place_labels
 
@@ -46,12 +45,12 @@ def test_dense_graph_is_a_circle_ordered_by_clique() -> None:
     assert np.ptp(np.hypot(*places.T)) < 1e-5
 
 
-@pytest.mark.parametrize("leaves", range(3, 40, 4))
-def test_the_leaves_of_a_star_are_around_its_middle(leaves: int) -> None:
+def test_the_leaves_of_a_star_are_around_its_middle() -> None:
     """Regression test: with many equal eigenvalues, the solver found none."""
-    places = layout(networkx.to_numpy_array(networkx.star_graph(leaves)))
-    gaps = np.hypot(*(places[1:] - places[0]).T)
-    assert gaps.min() > 0.3 * gaps.max()
+    for leaves in range(3, 40, 4):
+        places = layout(networkx.to_numpy_array(networkx.star_graph(leaves)))
+        gaps = np.hypot(*(places[1:] - places[0]).T)
+        assert gaps.min() > 0.3 * gaps.max()
 
 
 def test_layouts_are_repeatable_and_untangle_a_grid() -> None:

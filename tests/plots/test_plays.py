@@ -137,19 +137,22 @@ def parts(figure: Figure) -> np.ndarray:
     return np.array([bar.get_width() for bar in bars]).reshape(-1, rows).T
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_plays_are_by_true_rank_the_best_arm_first(results: Results, width: float) -> None:
-    figure = plays_figure(results, width=width)
-    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
-    for name, shares in zip(results.ranking(), parts(figure), strict=True):
-        assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
-        assert shares[0] == shares.max()  # the best is played most; which arm that is differs
-    assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
-    check_page(figure)
-    # on a graph, plays are shown by arm
-    assert gid(plays_figure(results, by="arm"), "nodes")
-    assert gid(plays_figure(results, graph="paper"), "nodes")
+def test_plays_are_by_true_rank_the_best_arm_first(results: Results) -> None:
+    for width in (
+        3.5,
+        7.2,
+    ):
+        figure = plays_figure(results, width=width)
+        assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
+        for name, shares in zip(results.ranking(), parts(figure), strict=True):
+            assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
+            assert shares[0] == shares.max()  # the best is played most; which arm that is differs
+        assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
+        assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
+        check_page(figure)
+        # on a graph, plays are shown by arm
+        assert gid(plays_figure(results, by="arm"), "nodes")
+        assert gid(plays_figure(results, graph="paper"), "nodes")
 
 
 def test_ranks_of_many_arms_are_grouped() -> None:
@@ -184,11 +187,14 @@ def test_without_ranks_plays_are_by_arm_with_a_note(results: Results) -> None:
     assert parts(plays_figure(without_ranks(fixed)))[0] == pytest.approx(plays)
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_eight_policies_have_their_plays_side_by_side(width: float) -> None:
-    figure = plays_figure(eight(), graph="star(direction=out)", width=width)
-    check_labels(figure)
-    titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
-    assert len(titles) == 8
-    for first, second in itertools.combinations(titles, 2):
-        assert not first.overlaps(second)
+def test_eight_policies_have_their_plays_side_by_side() -> None:
+    for width in (
+        3.5,
+        7.2,
+    ):
+        figure = plays_figure(eight(), graph="star(direction=out)", width=width)
+        check_labels(figure)
+        titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
+        assert len(titles) == 8
+        for first, second in itertools.combinations(titles, 2):
+            assert not first.overlaps(second)

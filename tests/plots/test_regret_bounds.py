@@ -45,26 +45,29 @@ def names_of(figure) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [7.2, ONE_COLUMN])
 def test_a_line_has_the_values_of_its_bound_and_its_name_at_its_end(
-    plan: Plan, results: Results, width: float
+    plan: Plan, results: Results
 ) -> None:
-    bounds = {bound.name: bound for bound in bounds_of(plan)}
-    figure = regret_figure(results, bounds=tuple(bounds.values()), width=width)
-    drawn = lines_of(figure)
-    # on a fixed graph the earlier bound is the same one
-    assert list(drawn) == ["Theorem 1", "Corollary 1, earlier bound"]
-    for line, name in (("Theorem 1",) * 2, ("Corollary 1, earlier bound", "Corollary 1")):
-        np.testing.assert_array_equal(drawn[line][:, 0], results.rounds)
-        np.testing.assert_array_equal(drawn[line][:, 1], bounds[name].values)
-    assert sorted(names_of(figure)) == ["Corollary 1, earlier bound: 9.827", "Theorem 1: 15.54"]
-    ends = {t.get_text().split(":")[0]: t.xy for t in figure.axes[0].texts}
-    assert ends["Theorem 1"] == (60.0, bounds["Theorem 1"].final)
-    low, high = figure.axes[0].get_ylim()
-    assert low == 0.0
-    assert high > bounds["Theorem 1"].final
-    note = "\n".join(text.get_text() for text in figure.texts).replace("\n", " ")
-    assert "Theorem 1 for ids-lp; Corollary 1, earlier bound for ts-n, ids-n" in note
+    for width in (
+        7.2,
+        ONE_COLUMN,
+    ):
+        bounds = {bound.name: bound for bound in bounds_of(plan)}
+        figure = regret_figure(results, bounds=tuple(bounds.values()), width=width)
+        drawn = lines_of(figure)
+        # on a fixed graph the earlier bound is the same one
+        assert list(drawn) == ["Theorem 1", "Corollary 1, earlier bound"]
+        for line, name in (("Theorem 1",) * 2, ("Corollary 1, earlier bound", "Corollary 1")):
+            np.testing.assert_array_equal(drawn[line][:, 0], results.rounds)
+            np.testing.assert_array_equal(drawn[line][:, 1], bounds[name].values)
+        assert sorted(names_of(figure)) == ["Corollary 1, earlier bound: 9.827", "Theorem 1: 15.54"]
+        ends = {t.get_text().split(":")[0]: t.xy for t in figure.axes[0].texts}
+        assert ends["Theorem 1"] == (60.0, bounds["Theorem 1"].final)
+        low, high = figure.axes[0].get_ylim()
+        assert low == 0.0
+        assert high > bounds["Theorem 1"].final
+        note = "\n".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert "Theorem 1 for ids-lp; Corollary 1, earlier bound for ts-n, ids-n" in note
 
 
 def test_names_of_bounds_do_not_overlap(results: Results) -> None:

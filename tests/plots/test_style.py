@@ -9,7 +9,6 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-import pytest
 from helpers import SRC
 from helpers.figures import gid
 from matplotlib.colors import to_hex, to_rgb
@@ -51,22 +50,27 @@ def test_style_depends_only_on_the_name() -> None:
     assert set(known) <= set(registered("policy"))
 
 
-@pytest.mark.parametrize("name", experiment_names())
-def test_policies_of_a_packaged_experiment_share_no_colour_if_eight_suffice(name: str) -> None:
-    for cell in load_experiment(name).plans():
-        lines = list(cell.lines.values())
-        colours = {one.colour for one in looks(lines).values()}
-        assert len(colours) == min(8, len(lines))
+def test_policies_of_a_packaged_experiment_share_no_colour_if_eight_suffice() -> None:
+    for name in experiment_names():
+        for cell in load_experiment(name).plans():
+            lines = list(cell.lines.values())
+            colours = {one.colour for one in looks(lines).values()}
+            assert len(colours) == min(8, len(lines))
 
 
-@pytest.mark.parametrize("count", [8, 30, 64, 70])
-def test_unknown_policies_share_colours_only_if_all_are_used(count: int) -> None:
-    names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
-    found = looks(names)
-    assert list(found) == names
-    uses = [sum(one.colour == colour for one in found.values()) for colour in COLOURS]
-    assert max(uses) - min(uses) <= 1
-    assert len(set(found.values())) == min(count, 64)
+def test_unknown_policies_share_colours_only_if_all_are_used() -> None:
+    for count in (
+        8,
+        30,
+        64,
+        70,
+    ):
+        names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
+        found = looks(names)
+        assert list(found) == names
+        uses = [sum(one.colour == colour for one in found.values()) for colour in COLOURS]
+        assert max(uses) - min(uses) <= 1
+        assert len(set(found.values())) == min(count, 64)
 
 
 def test_policy_has_the_same_style_in_every_figure(results: Results) -> None:
@@ -121,7 +125,6 @@ def test_the_same_figure_gives_the_same_files(named: Results, directed: Fixed, t
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(first)
 
 
-@pytest.mark.process
 def test_another_process_writes_the_same_bytes(tmp_path) -> None:
     program = (
         "import sys; from graphbandits import simulate; from graphbandits.plots import *;"
