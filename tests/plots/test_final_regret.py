@@ -150,14 +150,6 @@ def test_interval_that_touches_zero_shows_no_clear_difference() -> None:
     check_page(figure)
 
 
-def test_long_names_fit_into_one_column() -> None:
-    long = "policy(with=1, many=2, parameters=3, 40)"
-    rows = [Difference(long, f"{long}-{i}", -1.0, 0.1, -1.2, -0.8) for i in range(5)]
-    for width in (3.5, 7.2):
-        check_page(forest_figure(paired(*rows), width=width, all_pairs=True))
-        check_page(forest_figure(paired(*rows), "b", width=width))
-
-
 def test_differences_that_are_far_larger_are_arrows_with_their_numbers() -> None:
     for width in (
         3.5,
@@ -188,18 +180,6 @@ def test_differences_that_are_far_larger_are_arrows_with_their_numbers() -> None
         # nothing is near a reference that is far from all: then all of it is shown
         far = forest_figure(results, "exp3-res").axes[0]
         assert far.get_xlim()[0] < -140.0
-
-
-def test_header_of_two_rows_is_inside_the_figure() -> None:
-    """Regression test: an earlier version cut the header."""
-    results = simulate(["ids-n", "ts-n"], graph="paper", horizon=20, trials=20)
-    for draw in (forest_figure, final_figure):
-        figure = draw(results)
-        figure.draw_without_rendering()
-        for text in figure.axes[0].texts:
-            box = text.get_window_extent()
-            assert box.y1 <= figure.bbox.y1
-            assert box.x1 <= figure.bbox.x1
 
 
 def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.MonkeyPatch) -> None:

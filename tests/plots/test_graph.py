@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from typing import Any
 
@@ -15,11 +14,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from graphbandits.errors import InputError
-from graphbandits.graphs import Feedback, Fixed, UniformFeedback, as_process
+from graphbandits.graphs import Feedback, UniformFeedback, as_process
 from graphbandits.graphs.numbers import clique_cover, domination, independence
 from graphbandits.plots import graph_figure
 from graphbandits.plots.graph import ALONE, PALETTE, check_drawable, clique_colours, layout
-from graphbandits.rng import Keys
 
 
 def part(figure: Figure, gid: str) -> Any:
@@ -169,11 +167,6 @@ def test_many_names_are_left_out_with_a_note() -> None:
     assert any("all names left out" in text.get_text() for text in figure.texts)
 
 
-def test_names_come_with_the_process() -> None:
-    process = Fixed(as_process("path", 2).feedback, ("ann", "bob"))
-    assert [text.get_text() for text in graph_figure(process).axes[0].texts] == ["ann", "bob"]
-
-
 def test_probabilities_have_a_legend_and_their_widths() -> None:
     figure = graph_figure("edges(1>2:0.2 2>1:0.9 2-3:0.5)")
     assert figure.legends[0].get_title().get_text() == "probability to observe"
@@ -181,15 +174,6 @@ def test_probabilities_have_a_legend_and_their_widths() -> None:
     widths = sorted(lines.get_linewidths())
     assert widths[0] < widths[1] < widths[2]
     assert len(part(figure, "heads").get_paths()) == 2
-
-
-def test_figure_is_reproducible() -> None:
-    def picture() -> bytes:
-        buffer = io.BytesIO()
-        of(as_process("revealed-er(p=0.2)", 30).round(1, Keys(seed=1))).savefig(buffer)
-        return buffer.getvalue()
-
-    assert picture() == picture()
 
 
 def test_changing_or_too_large_graphs_and_invalid_covers_are_refused() -> None:

@@ -29,6 +29,14 @@ def test_parts_that_are_not_joined_do_not_overlap() -> None:
         assert (high < least).any() or (most < low).any()
 
 
+def test_parts_of_different_heights_are_in_rows() -> None:
+    sizes = [*range(3, 15), 3, 3, 3]
+    cycles = networkx.disjoint_union_all([networkx.cycle_graph(k) for k in sizes])
+    parts = np.split(layout(networkx.to_numpy_array(cycles)), np.cumsum(sizes)[:-1])
+    middles = {round(float(part[:, 1].min() + part[:, 1].max()), 2) for part in parts}
+    assert len(middles) == 3
+
+
 def test_members_of_a_clique_are_adjacent() -> None:
     graph = networkx.barbell_graph(3, 0)  # two triangles, joined by 2-3
     matrix = networkx.to_numpy_array(graph)

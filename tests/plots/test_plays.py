@@ -8,7 +8,7 @@ from dataclasses import replace
 import networkx
 import numpy as np
 import pytest
-from helpers.figures import NAMES, check_page, eight, gid, made
+from helpers.figures import NAMES, check_page, gid, made
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
@@ -185,16 +185,3 @@ def test_without_ranks_plays_are_by_arm_with_a_note(results: Results) -> None:
     fixed = simulate("ts", world, "empty", horizon=30, trials=5)
     plays = fixed["ts"].plays[[1, 2, 0]] / fixed["ts"].plays.sum()
     assert parts(plays_figure(without_ranks(fixed)))[0] == pytest.approx(plays)
-
-
-def test_eight_policies_have_their_plays_side_by_side() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        figure = plays_figure(eight(), graph="star(direction=out)", width=width)
-        check_labels(figure)
-        titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
-        assert len(titles) == 8
-        for first, second in itertools.combinations(titles, 2):
-            assert not first.overlaps(second)

@@ -39,7 +39,6 @@ def test_invalid_input_is_refused(results: Results, tmp_path, monkeypatch) -> No
         lambda r: sweep_figure({float("nan"): r}, "r"),
         lambda r: sweep_figure({0: r}, "r", scale="log"),
         lambda r: sweep_figure({"a": r}, "r", scale="log"),
-        lambda r: sweep_figure({1: "r"}, "r"),
         lambda r: plays_figure(r, "idsn"),
         lambda r: plays_figure(r, []),
         lambda r: plays_figure(r, graph=np.eye(3)),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib
 import numpy as np
+import pytest
 from helpers import SRC
 from helpers.figures import gid
 from matplotlib.colors import to_hex, to_rgb
 
-from graphbandits import Results, simulate
+from graphbandits import Results
 from graphbandits.graphs import Fixed
 from graphbandits.plots import (
     final_figure,
@@ -23,7 +23,7 @@ from graphbandits.plots import (
     style,
     sweep_figure,
 )
-from graphbandits.plots.style import COLOURS, Look, look, looks
+from graphbandits.plots.style import COLOURS, look, looks
 from graphbandits.registry import registered
 from graphbandits.study.experiment import experiment_names, load_experiment
 
@@ -125,6 +125,7 @@ def test_the_same_figure_gives_the_same_files(named: Results, directed: Fixed, t
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(first)
 
 
+@pytest.mark.nightly
 def test_another_process_writes_the_same_bytes(tmp_path) -> None:
     program = (
         "import sys; from graphbandits import simulate; from graphbandits.plots import *;"
@@ -138,16 +139,3 @@ def test_another_process_writes_the_same_bytes(tmp_path) -> None:
         subprocess.run(command, check=True, env=environment)
     for kind in ("svg", "pdf"):
         assert (tmp_path / f"0.{kind}").read_bytes() == (tmp_path / f"1.{kind}").read_bytes()
-
-
-def test_style_is_plain_data() -> None:
-    assert look(8) == Look(COLOURS[0], look(8).line, look(8).marker, filled=False)
-
-
-def test_file_suffix_chooses_the_format(tmp_path: Path) -> None:
-    figure = regret_figure(simulate("ts-n", graph="paper", horizon=5, trials=3))
-    assert save_figure(figure, tmp_path / "a.pdf") == [tmp_path / "a.pdf"]
-    assert save_figure(figure, tmp_path / "b") == [
-        tmp_path / f"b.{kind}" for kind in ("png", "svg", "pdf")
-    ]
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")

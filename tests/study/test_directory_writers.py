@@ -168,7 +168,7 @@ WRITER = """
     while not Path(f"{folder}.go").exists():
         time.sleep(0.001)
     store = Directory.create(folder)
-    for first in range(0, 400, 10):
+    for first in range(0, 100, 10):
         store.write(synthetic("both"), a_shard(first, 10), {"cpu": "x"})
         store.write(synthetic(f"own {number}"), a_shard(first, 10), {"cpu": "x"})
         put_study(store, a_plan(), "both", title=str(number))
@@ -188,9 +188,9 @@ def test_two_processes_write_the_same_and_different_shards_at_once(tmp_path: Pat
         thread.join()
     store = Directory.open(folder)
     for name in ("both", "own 0", "own 1"):
-        cover = store.index(synthetic(name).name, 400)
+        cover = store.index(synthetic(name).name, 100)
         assert not cover.gaps
-        assert len(store.shards(synthetic(name).name)) == 40
+        assert len(store.shards(synthetic(name).name)) == 10
         for file in cover.used:
             assert (store.read(file).regret == a_shard(file.first, 10).regret).all()
     assert store.study("both").title in ("0", "1")

@@ -394,6 +394,9 @@ def spoil(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> None:
 
 
 def test_damaged_record_is_reported_in_one_line(tmp_path: Path) -> None:
+    grid(tmp_path)
+    file = tmp_path / "studies" / "grid.json"
+    sound = file.read_text()
     for path, value, message in (
         (("trials",), "6", "trials: Input should be a valid integer"),
         (("trials",), 0, "trials: Input should be greater than or equal to 1"),
@@ -410,9 +413,7 @@ def test_damaged_record_is_reported_in_one_line(tmp_path: Path) -> None:
         (("key",), "other", "its key is 'other'"),
         (("later",), 0, "later: Extra inputs are not permitted"),
     ):
-        grid(tmp_path)
-        file = tmp_path / "studies" / "grid.json"
-        record = json.loads(file.read_text())
+        record = json.loads(sound)
         spoil(record, path, value)
         file.write_text(json.dumps(record))
         with pytest.raises(InputError) as error:
