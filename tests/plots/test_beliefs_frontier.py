@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
 from graphbandits.plots.beliefs import CROWD, frontier_figure
@@ -85,14 +86,8 @@ def test_labels_are_literal_and_in_the_axes() -> None:
 
 
 def test_degenerate_values_are_drawn() -> None:
-    for delta in (
-        np.zeros(4),
-        DELTA,
-    ):
-        for gain in (
-            np.zeros(4),
-            GAIN,
-        ):
+    for delta in (np.zeros(4), DELTA):
+        for gain in (np.zeros(4), GAIN):
             options: dict[str, Any] = {
                 "pi": None,
                 "hull": [0],
@@ -105,6 +100,7 @@ def test_degenerate_values_are_drawn() -> None:
             assert figure.axes[0].get_xlim()[0] == figure.axes[0].get_ylim()[0] == 0.0
 
 
+@pytest.mark.nightly
 def test_thousands_of_arms_give_a_small_vector_file() -> None:
     rng = np.random.default_rng(1)
     count = 20 * CROWD

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.figures import Paired, check_page, eight, gid, made
 
-from graphbandits import Results, simulate
+from graphbandits import Results
 from graphbandits.plots import final_figure, forest_figure, regret_figure, style
 from graphbandits.plots.final_regret import POINTS, spread, thinned
 from graphbandits.simulation.statistics import Difference
@@ -49,39 +49,29 @@ def test_many_trials_are_thinned_with_a_note() -> None:
 
 
 def test_far_larger_regrets_have_a_longer_axis() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        results = eight()
-        figure = final_figure(results, "Title", width=width)
-        near, far = figure.axes
-        names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (near, far)]
-        assert names == [results.ranking()[:5], results.ranking()[5:]]
-        assert (near.get_title("left"), far.get_title("left")) == (
-            "the 5 with least regret",
-            "the other 3, on another axis",
-        )
-        for panel, group in enumerate(names):
-            for row, name in enumerate(group):
-                (points,) = gid(figure, f"trials of {name}", panel)
-                assert sorted(points.get_offsets()[:, 0]) == sorted(results[name].final)
-                assert (np.abs(points.get_offsets()[:, 1] - row) < 0.5).all()
-                low, high = figure.axes[panel].get_xlim()
-                assert low <= results[name].final.min() <= results[name].final.max() <= high
-        (shade,) = gid(figure, "enlarged", 1)
-        assert shade.get_width() == pytest.approx(near.get_xlim()[1])
-        check_page(figure)
+    results = eight()
+    figure = final_figure(results, "Title", width=3.5)
+    near, far = figure.axes
+    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (near, far)]
+    assert names == [results.ranking()[:5], results.ranking()[5:]]
+    assert (near.get_title("left"), far.get_title("left")) == (
+        "the 5 with least regret",
+        "the other 3, on another axis",
+    )
+    for panel, group in enumerate(names):
+        for row, name in enumerate(group):
+            (points,) = gid(figure, f"trials of {name}", panel)
+            assert sorted(points.get_offsets()[:, 0]) == sorted(results[name].final)
+            assert (np.abs(points.get_offsets()[:, 1] - row) < 0.5).all()
+            low, high = figure.axes[panel].get_xlim()
+            assert low <= results[name].final.min() <= results[name].final.max() <= high
+    (shade,) = gid(figure, "enlarged", 1)
+    assert shade.get_width() == pytest.approx(near.get_xlim()[1])
+    check_page(figure)
 
 
 def test_few_or_equal_trials_can_be_drawn() -> None:
-    for values in (
-        [2.0],
-        [0.0],
-        [3.0] * 30,
-        [0.0] * 30,
-        [1.0, 9.0],
-    ):
+    for values in ([2.0], [0.0], [3.0] * 30, [0.0] * 30, [1.0, 9.0]):
         one = made({"a": values, "b": values})
         for figure in (regret_figure(one), final_figure(one), regret_figure(one, scale="log")):
             check_page(figure)
@@ -151,73 +141,57 @@ def test_interval_that_touches_zero_shows_no_clear_difference() -> None:
 
 
 def test_differences_that_are_far_larger_are_arrows_with_their_numbers() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        results = eight()
-        figure = forest_figure(results, width=width, all_pairs=True)
-        (axes,) = figure.axes
-        low, high = axes.get_xlim()
-        near = results.ranking()[:5]
-        differences = results.differences(simultaneous=True)
-        assert len(differences) == 28
-        marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
-        marks = [mark for mark in marks if mark.get_gid() != "clipped"]
-        for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
-            ((x,), (y,)) = mark.get_data()
-            assert y == row
-            if d.first in near and d.second in near:
-                assert x == d.mean
-                assert low < d.low < d.high < high
-            else:
-                assert d.mean < low < x < low + 0.05 * (high - low)
-                assert mark.get_marker() == "<"
-        numbers = [text.get_text().split()[0] for text in axes.texts]
-        assert float(numbers[6].replace("−", "-")) == pytest.approx(differences[6].mean, abs=0.051)  # noqa: RUF001
-        assert any("arrow: beyond the axis" in text.get_text() for text in figure.texts)
-        check_page(figure)
-        # nothing is near a reference that is far from all: then all of it is shown
-        far = forest_figure(results, "exp3-res").axes[0]
-        assert far.get_xlim()[0] < -140.0
-
-
-def test_an_interval_that_ends_near_zero_shows_its_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    results = simulate(["ids-n", "ts-n"], graph="paper", horizon=5, trials=5)
-    difference = Difference("ids-n", "ts-n", -1.0, 0.5, -2.0, 0.004)
-    monkeypatch.setattr(Results, "differences", lambda *args, **options: [difference])
-    texts = [text.get_text() for text in forest_figure(results, "ts-n").axes[0].texts]
-    assert any("+0.004" in text for text in texts)
+    results = eight()
+    figure = forest_figure(results, width=3.5, all_pairs=True)
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    near = results.ranking()[:5]
+    differences = results.differences(simultaneous=True)
+    assert len(differences) == 28
+    marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+    marks = [mark for mark in marks if mark.get_gid() != "clipped"]
+    for row, (d, mark) in enumerate(zip(differences, marks, strict=True)):
+        ((x,), (y,)) = mark.get_data()
+        assert y == row
+        if d.first in near and d.second in near:
+            assert x == d.mean
+            assert low < d.low < d.high < high
+        else:
+            assert d.mean < low < x < low + 0.05 * (high - low)
+            assert mark.get_marker() == "<"
+    numbers = [text.get_text().split()[0] for text in axes.texts]
+    assert float(numbers[6].replace("−", "-")) == pytest.approx(differences[6].mean, abs=0.051)  # noqa: RUF001
+    assert any("arrow: beyond the axis" in text.get_text() for text in figure.texts)
+    check_page(figure)
+    # nothing is near a reference that is far from all: then all of it is shown
+    far = forest_figure(results, "exp3-res").axes[0]
+    assert far.get_xlim()[0] < -140.0
 
 
 def test_policies_are_compared_with_the_best_unless_asked() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        results = eight()
-        figure = forest_figure(results, width=width)
-        best, *others = results.ranking()
-        (axes,) = figure.axes
-        assert [label.get_text() for label in axes.get_yticklabels()] == others
-        assert axes.get_xlabel().replace("\n", " ") == f"final regret minus that of {best}"
-        wanted = results.from_best(0.95)
-        bars = [line for line in axes.get_lines()[1:] if len(line.get_xdata()) == 2]
-        bars = [bar for bar in bars if bar.get_ydata()[0] == bar.get_ydata()[1]]
-        assert [list(bar.get_xdata()) for bar in bars] == [[d.low, d.high] for d in wanted.values()]
-        legend = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert f"more regret than {best}" in legend
-        note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
-        assert f"{best} has the least mean; the 7 intervals hold together" in note
-        check_page(figure)
-        # not simultaneous: those of a reference
-        alone = forest_figure(results, simultaneous=False).axes[0]
-        assert [t.get_text() for t in alone.texts] == [
-            t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts
-        ]
-        (axes,) = forest_figure(results, xscale="symlog", width=width).axes
-        assert axes.get_xscale() == "symlog"
-        assert axes.get_xlim()[1] > max(d.high for d in wanted.values())
+    results = eight()
+    figure = forest_figure(results, width=3.5)
+    best, *others = results.ranking()
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == others
+    assert axes.get_xlabel().replace("\n", " ") == f"final regret minus that of {best}"
+    wanted = results.from_best(0.95)
+    bars = [line for line in axes.get_lines()[1:] if len(line.get_xdata()) == 2]
+    bars = [bar for bar in bars if bar.get_ydata()[0] == bar.get_ydata()[1]]
+    assert [list(bar.get_xdata()) for bar in bars] == [[d.low, d.high] for d in wanted.values()]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert f"more regret than {best}" in legend
+    note = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+    assert f"{best} has the least mean; the 7 intervals hold together" in note
+    check_page(figure)
+    # not simultaneous: those of a reference
+    alone = forest_figure(results, simultaneous=False).axes[0]
+    assert [t.get_text() for t in alone.texts] == [
+        t.get_text() for t in forest_figure(results, best, simultaneous=False).axes[0].texts
+    ]
+    (axes,) = forest_figure(results, xscale="symlog", width=3.5).axes
+    assert axes.get_xscale() == "symlog"
+    assert axes.get_xlim()[1] > max(d.high for d in wanted.values())
 
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow(monkeypatch: pytest.MonkeyPatch) -> None:

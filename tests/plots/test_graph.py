@@ -107,16 +107,6 @@ def test_clique_has_one_colour_and_its_neighbours_have_others() -> None:
                 assert drawn[one[0]] != drawn[other[0]]
 
 
-def test_edges_within_a_clique_have_its_colour() -> None:
-    figure = graph_figure("paper", cliques=[(0, 1, 2), (3, 4)])
-    lines = part(figure, "inside")
-    drawn = colours(figure)
-    places = centres(figure)
-    for line, colour in zip(lines.get_segments(), lines.get_colors(), strict=True):
-        first = int(np.argmin(np.hypot(*(places - line[0]).T)))
-        assert to_hex(colour) == drawn[first]
-
-
 def test_few_cliques_share_no_colour_and_many_share_with_distant_ones() -> None:
     pairs = [(2 * k, 2 * k + 1) for k in range(len(PALETTE))]
     places = np.column_stack([np.arange(2 * len(pairs)), np.zeros(2 * len(pairs))])

@@ -138,21 +138,17 @@ def parts(figure: Figure) -> np.ndarray:
 
 
 def test_plays_are_by_true_rank_the_best_arm_first(results: Results) -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        figure = plays_figure(results, width=width)
-        assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
-        for name, shares in zip(results.ranking(), parts(figure), strict=True):
-            assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
-            assert shares[0] == shares.max()  # the best is played most; which arm that is differs
-        assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
-        assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
-        check_page(figure)
-        # on a graph, plays are shown by arm
-        assert gid(plays_figure(results, by="arm"), "nodes")
-        assert gid(plays_figure(results, graph="paper"), "nodes")
+    figure = plays_figure(results, width=3.5)
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
+    for name, shares in zip(results.ranking(), parts(figure), strict=True):
+        assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
+        assert shares[0] == shares.max()  # the best is played most; which arm that is differs
+    assert "true rank" in figure.axes[0].get_xlabel().replace("\n", " ")
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == list("12345")
+    check_page(figure)
+    # on a graph, plays are shown by arm
+    assert gid(plays_figure(results, by="arm"), "nodes")
+    assert gid(plays_figure(results, graph="paper"), "nodes")
 
 
 def test_ranks_of_many_arms_are_grouped() -> None:

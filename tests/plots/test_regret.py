@@ -21,11 +21,7 @@ def test_the_legend_is_ordered_by_final_regret(results: Results) -> None:
 
 
 def test_lines_are_means_and_bands_are_the_requested_ones(results: Results) -> None:
-    for band in (
-        "interval",
-        "quantiles",
-        "none",
-    ):
+    for band in ("interval", "quantiles", "none"):
         axes = regret_figure(results, band=band, confidence=0.9).axes[0]
         lines = {line.get_label(): line for line in axes.get_lines()}
         for name, result in results.policies.items():
@@ -59,59 +55,45 @@ def test_regret_below_zero_is_not_cut_off(results: Results) -> None:
 
 
 def test_names_and_titles_are_shown_literally_and_fit(results: Results) -> None:
-    for width in (
-        3.5,
-        7.2,
+    names = [
+        "$weird_{name}$",
+        r"a\$b $c$",
+        "ε-greedy(ε=0.1)\ud800",
+        "a-name-that-has-40-letters" + "-" * 14,
+    ]
+    odd = renamed(results, names)
+    title = "Costs of $5 and $6_a: São Paulo → Łódź, " + "a title that is too long for a line " * 3
+    for figure in (
+        regret_figure(odd, title, width=3.5),
+        final_figure(odd, title, width=3.5),
+        sweep_figure({"a": odd, "$b$": odd}, "$r$", title, width=3.5),
     ):
-        names = [
-            "$weird_{name}$",
-            r"a\$b $c$",
-            "ε-greedy(ε=0.1)\ud800",
-            "a-name-that-has-40-letters" + "-" * 14,
-        ]
-        odd = renamed(results, names)
-        title = (
-            "Costs of $5 and $6_a: São Paulo → Łódź, " + "a title that is too long for a line " * 3
-        )
-        for figure in (
-            regret_figure(odd, title, width=width),
-            final_figure(odd, title, width=width),
-            sweep_figure({"a": odd, "$b$": odd}, "$r$", title, width=width),
-        ):
-            check_page(figure)
-            written = {text.get_text() for text in shown(figure)}
-            assert not any(text._preprocess_math(text.get_text())[1] for text in shown(figure))
-            joined = "".join(written).replace("\n", "").replace(" ", "")
-            for name in names:
-                wanted = name.replace("\ud800", "?").replace("$", r"\$").replace(" ", "")
-                assert wanted in joined
+        check_page(figure)
+        written = {text.get_text() for text in shown(figure)}
+        assert not any(text._preprocess_math(text.get_text())[1] for text in shown(figure))
+        joined = "".join(written).replace("\n", "").replace(" ", "")
+        for name in names:
+            wanted = name.replace("\ud800", "?").replace("$", r"\$").replace(" ", "")
+            assert wanted in joined
 
 
 def test_regret_on_a_log_or_symlog_axis_needs_no_second_panel() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        for scale in (
-            "log",
-            "symlog",
+    for scale in ("log", "symlog"):
+        sweep = {0.1: eight(), 10.0: eight(90.0)}
+        for figure, along in (
+            (regret_figure(eight(), yscale=scale, width=3.5), "y"),
+            (sweep_figure(sweep, "r", yscale=scale, width=3.5), "y"),
+            (final_figure(eight(), xscale=scale, width=3.5), "x"),
         ):
-            sweep = {0.1: eight(), 10.0: eight(90.0)}
-            for figure, along in (
-                (regret_figure(eight(), yscale=scale, width=width), "y"),
-                (sweep_figure(sweep, "r", yscale=scale, width=width), "y"),
-                (final_figure(eight(), xscale=scale, width=width), "x"),
-            ):
-                (axes,) = figure.axes
-                assert getattr(axes, f"get_{along}scale")() == scale
-                low, high = getattr(axes, f"get_{along}lim")()
-                assert (low > 0.0) == (scale == "log")
-                assert high > 100.0
-                check_page(figure)
-            assert (
-                sweep_figure({0: eight(), 1: eight()}, "r", scale="symlog").axes[0].get_xlim()[0]
-                < 0.0
-            )
+            (axes,) = figure.axes
+            assert getattr(axes, f"get_{along}scale")() == scale
+            low, high = getattr(axes, f"get_{along}lim")()
+            assert (low > 0.0) == (scale == "log")
+            assert high > 100.0
+            check_page(figure)
+        assert (
+            sweep_figure({0: eight(), 1: eight()}, "r", scale="symlog").axes[0].get_xlim()[0] < 0.0
+        )
 
 
 def test_values_not_shown_on_a_log_axis_are_noted() -> None:
@@ -134,29 +116,22 @@ def test_values_not_shown_on_a_log_axis_are_noted() -> None:
 
 
 def test_far_larger_regrets_add_an_enlarged_panel() -> None:
-    for band in (
-        "interval",
-        "quantiles",
-    ):
-        for width in (
-            3.5,
-            7.2,
-        ):
-            results = eight()
-            figure = regret_figure(results, "Title", band=band, width=width)
-            check_enlarged(figure, 5)
-            whole, part = figure.axes
-            for axes in (whole, part):
-                lines = {line.get_label(): line for line in axes.get_lines()}
-                assert set(lines) == set(results.policies)
-                for name, line in lines.items():
-                    assert (line.get_ydata() == results[name].mean).all()
-            highest = max(results.band(name, band)[1].max() for name in results.ranking()[:5])
-            assert highest < part.get_ylim()[1] < 1.1 * highest
-            assert whole.get_ylim()[1] > results.band("exp3-res", band)[1].max()
-            # what leaves the panel at the top is not drawn over what is above it
-            assert all(line.get_clip_on() for line in part.get_lines())
-            assert len(legend_of(figure).get_texts()) == 8
+    for band in ("interval", "quantiles"):
+        results = eight()
+        figure = regret_figure(results, "Title", band=band, width=3.5)
+        check_enlarged(figure, 5)
+        whole, part = figure.axes
+        for axes in (whole, part):
+            lines = {line.get_label(): line for line in axes.get_lines()}
+            assert set(lines) == set(results.policies)
+            for name, line in lines.items():
+                assert (line.get_ydata() == results[name].mean).all()
+        highest = max(results.band(name, band)[1].max() for name in results.ranking()[:5])
+        assert highest < part.get_ylim()[1] < 1.1 * highest
+        assert whole.get_ylim()[1] > results.band("exp3-res", band)[1].max()
+        # what leaves the panel at the top is not drawn over what is above it
+        assert all(line.get_clip_on() for line in part.get_lines())
+        assert len(legend_of(figure).get_texts()) == 8
 
 
 def test_one_panel_suffices_up_to_six_times_the_smallest_regret() -> None:
@@ -182,29 +157,25 @@ def test_an_enlargement_ends_at_a_gap() -> None:
 
 
 def test_notes_on_policies_are_marked_and_below_the_figure() -> None:
-    for width in (
-        3.5,
-        7.2,
+    long = "its guarantee needs r_t of at least ln T/(2K-2) = $0.863 here, and " + "more " * 20
+    notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay.", "ts-n": " "}
+    results = eight(notes=notes)
+    sweep = {0: eight(), 1: results, 2: results}
+    for figure, text in (
+        (regret_figure(results, width=3.5), long.strip()),
+        (sweep_figure(sweep, "r", width=3.5), f"at 1, 2: {long.strip()}"),
     ):
-        long = "its guarantee needs r_t of at least ln T/(2K-2) = $0.863 here, and " + "more " * 20
-        notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay.", "ts-n": " "}
-        results = eight(notes=notes)
-        sweep = {0: eight(), 1: results, 2: results}
-        for figure, text in (
-            (regret_figure(results, width=width), long.strip()),
-            (sweep_figure(sweep, "r", width=width), f"at 1, 2: {long.strip()}"),
-        ):
-            check_page(figure)
-            labels = [label.get_text().split("  ")[0] for label in legend_of(figure).get_texts()]
-            assert sorted(label for label in labels if not label[-1].isalnum()) == [
-                "exp3-res†",
-                "ucb-maxn*",
-            ]
-            below = [t.get_text().replace("\n", " ") for t in figure.texts if t.get_gid() == "note"]
-            assert f"† exp3-res: {text}".replace("$", r"\$") in below[0]
-            assert "* ucb-maxn: " in below[0]
-        plain = regret_figure(eight())
-        assert len([t for t in plain.texts if t.get_gid() == "note"]) == 1
+        check_page(figure)
+        labels = [label.get_text().split("  ")[0] for label in legend_of(figure).get_texts()]
+        assert sorted(label for label in labels if not label[-1].isalnum()) == [
+            "exp3-res†",
+            "ucb-maxn*",
+        ]
+        below = [t.get_text().replace("\n", " ") for t in figure.texts if t.get_gid() == "note"]
+        assert f"† exp3-res: {text}".replace("$", r"\$") in below[0]
+        assert "* ucb-maxn: " in below[0]
+    plain = regret_figure(eight())
+    assert len([t for t in plain.texts if t.get_gid() == "note"]) == 1
 
 
 def test_sweep_points_are_final_means_at_sorted_values_with_their_intervals() -> None:
@@ -231,13 +202,7 @@ def test_sweep_points_are_final_means_at_sorted_values_with_their_intervals() ->
 
 
 def test_an_axis_of_whole_numbers_has_whole_ticks(results: Results) -> None:
-    for keys in (
-        (2, 3),
-        (3, 4, 5),
-        (7,),
-        (2, 200),
-        (10**6, 10**6 + 1),
-    ):
+    for keys in ((2, 3), (3, 4, 5), (7,), (2, 200), (10**6, 10**6 + 1)):
         axes = sweep_figure(dict.fromkeys(keys, results), "arms").axes[0]
         low, high = axes.get_xlim()
         ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
@@ -256,27 +221,10 @@ def test_sweep_over_texts_keeps_their_order(results: Results) -> None:
     check_page(sweep_figure(long, "graph"))
 
 
-def test_policy_has_the_same_style_in_figures_of_several_sweeps() -> None:
-    def drawn(names: str, **options: str) -> dict[str, tuple[object, ...]]:
-        runs = {value: made({name: [1.0, 2.0] for name in names}) for value in (1, 2)}
-        (axes,) = sweep_figure(runs, "r", **options).axes
-        lines = {bar.get_label(): bar.lines[0] for bar in axes.containers}
-        return {n: (m.get_color(), m.get_linestyle(), m.get_marker()) for n, m in lines.items()}
-
-    everything = drawn("abcdefgh")
-    assert drawn("hgfedcba") == everything
-    assert drawn("cb", order="abcdefgh") == {name: everything[name] for name in "cb"}
-    assert drawn("abcdefgh", order="a") == everything
-
-
 def test_a_sweep_with_far_larger_regrets_is_enlarged_too() -> None:
-    for width in (
-        3.5,
-        7.2,
-    ):
-        sweep = {"star": eight(), "cycle": eight(120.0), "a-graph-with-a-long-name": eight()}
-        check_enlarged(sweep_figure(sweep, "graph", "Title", width=width), 5)
-        figure = sweep_figure({0.1: eight(), 10.0: eight(90.0)}, "r", scale="log", width=width)
-        check_enlarged(figure, 5)
-        highest = max(eight().interval(name)[1] for name in eight().ranking()[:5])
-        assert figure.axes[1].get_ylim()[1] == pytest.approx(1.05 * highest)
+    sweep = {"star": eight(), "cycle": eight(120.0), "a-graph-with-a-long-name": eight()}
+    check_enlarged(sweep_figure(sweep, "graph", "Title", width=3.5), 5)
+    figure = sweep_figure({0.1: eight(), 10.0: eight(90.0)}, "r", scale="log", width=3.5)
+    check_enlarged(figure, 5)
+    highest = max(eight().interval(name)[1] for name in eight().ranking()[:5])
+    assert figure.axes[1].get_ylim()[1] == pytest.approx(1.05 * highest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from matplotlib.text import Annotation
 
 from graphbandits import Results
 from graphbandits.errors import InputError
-from graphbandits.plots import ONE_COLUMN, regret_figure, save_figure
+from graphbandits.plots import ONE_COLUMN, regret_figure
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.run import simulate_plan
 from graphbandits.theory import bounds_of, corollary_1, theorem_1
@@ -48,10 +47,7 @@ def names_of(figure) -> list[str]:
 def test_a_line_has_the_values_of_its_bound_and_its_name_at_its_end(
     plan: Plan, results: Results
 ) -> None:
-    for width in (
-        7.2,
-        ONE_COLUMN,
-    ):
+    for width in (7.2, ONE_COLUMN):
         bounds = {bound.name: bound for bound in bounds_of(plan)}
         figure = regret_figure(results, bounds=tuple(bounds.values()), width=width)
         drawn = lines_of(figure)
@@ -100,17 +96,6 @@ def test_bounds_of_other_policies_are_not_drawn(plan: Plan, results: Results) ->
     assert list(lines_of(figure)) == ["Theorem 1"]
     without = regret_figure(results.only(["ucb-n"]), bounds=bounds_of(plan))
     assert lines_of(without) == {}
-
-
-def test_figure_without_bounds_is_unchanged(plan: Plan, results: Results, tmp_path: Path) -> None:
-    save_figure(regret_figure(results), tmp_path / "plain.svg")
-    save_figure(regret_figure(results, bounds=()), tmp_path / "none.svg")
-    only = results.only(["ucb-n"])
-    save_figure(regret_figure(only), tmp_path / "plain-ucb.svg")
-    save_figure(regret_figure(only, bounds=bounds_of(plan)), tmp_path / "none-ucb.svg")
-    for plain, none in (("plain", "none"), ("plain-ucb", "none-ucb")):
-        assert (tmp_path / f"{plain}.svg").read_bytes() == (tmp_path / f"{none}.svg").read_bytes()
-    assert b"bound" not in (tmp_path / "plain.svg").read_bytes()
 
 
 def test_bounds_of_other_rounds_are_refused(results: Results) -> None:

@@ -59,12 +59,7 @@ def test_policies_of_a_packaged_experiment_share_no_colour_if_eight_suffice() ->
 
 
 def test_unknown_policies_share_colours_only_if_all_are_used() -> None:
-    for count in (
-        8,
-        30,
-        64,
-        70,
-    ):
+    for count in (8, 30, 64, 70):
         names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
         found = looks(names)
         assert list(found) == names

@@ -517,18 +517,6 @@ def test_the_papers_experiments_have_the_policies_it_compares() -> None:
         assert set(last.than) == (more if figure[0] == "1" else {"exp3-set", "exp3-res"})
 
 
-def test_the_swept_policy_is_one_line_under_all_its_names() -> None:
-    experiment = load_experiment("eps-greedy-sensitivity")
-    (swept,), cells = experiment.sweep_records(), experiment.plans()
-    assert (swept.parameters, swept.x, swept.label, swept.scale) == (["c"], "c", "c/d²", "log")
-    names = [next(iter(cell.policies)) for cell in cells]
-    # 5 is the default of c, and so not in the name
-    assert names[:4] == [*(f"eps-greedy-lp(c={c})" for c in (0.5, 1, 2)), "eps-greedy-lp"]
-    for cell, name in zip(cells, names, strict=True):
-        assert {"c": vars(cell.policies[name])["c"]} == cell.point
-        assert list(cell.lines.values())[:2] == ["eps-greedy-lp(c=…)", "ts-n"]
-
-
 # Worlds and posteriors ----------------------------------------------------------------------------
 
 

@@ -82,12 +82,7 @@ def test_eligible_arms_equal_those_of_simulate(tmp_path: Path) -> None:
 def test_batches_have_the_given_size_and_identical_rows(
     one: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for rows in (
-        1,
-        5,
-        17,
-        10**6,
-    ):
+    for rows in (1, 5, 17, 10**6):
         for table in TABLES:
             whole = pa.Table.from_batches(one.batches(table))
             monkeypatch.setattr(export_module, "ROWS", rows)
@@ -98,12 +93,7 @@ def test_batches_have_the_given_size_and_identical_rows(
 
 
 def test_files_have_the_rows_of_the_frame(one: Study, tmp_path: Path) -> None:
-    for ending in (
-        "parquet",
-        "csv",
-        "csv.gz",
-        "CSV.GZ",
-    ):
+    for ending in ("parquet", "csv", "csv.gz", "CSV.GZ"):
         for table in TABLES:
             place = tmp_path / str(len(list(tmp_path.iterdir())))
             place.mkdir()
@@ -253,12 +243,7 @@ def test_failed_export_keeps_the_old_file(
 
 
 def test_unknown_suffixes_are_refused(one: Study, tmp_path: Path) -> None:
-    for name in (
-        "t.txt",
-        "t",
-        "t.gz",
-        "t.parquet.gz",
-    ):
+    for name in ("t.txt", "t", "t.gz", "t.parquet.gz"):
         with pytest.raises(InputError, match=rf"'{name}'.* \.parquet, \.csv, \.csv\.gz$"):
             one.export("final", tmp_path / name)
 

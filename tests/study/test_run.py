@@ -12,7 +12,7 @@ import pytest
 from helpers.made_up_results import same
 from helpers.stores import files_in
 
-from graphbandits import Study, load_plugin, reproduce, run_experiment, simulate
+from graphbandits import Study, reproduce, run_experiment, simulate
 from graphbandits.errors import InputError, InputWarning
 from graphbandits.plugins import unload_plugin
 from graphbandits.simulation.plan import Plan
@@ -219,14 +219,3 @@ def test_the_figures_of_the_paper_are_reproduced(tmp_path: Path) -> None:
     assert {"figure-2b.svg", "report.html"} <= set(files_in(tmp_path))
     with pytest.raises(InputError, match="unknown figure '3'"):
         reproduce(["3"], output=tmp_path)
-
-
-def test_plugins_that_are_loaded_may_be_named(sweep: Path, tmp_path: Path) -> None:
-    (tmp_path / "fine.py").write_text(BOOM.replace("view.t == 2", "False").replace("boom", "fine"))
-    load_plugin(tmp_path / "fine.py")
-    try:
-        study = run_experiment(sweep, policies=["fine"], workers=1, pages=False, progress=False)
-        same = study.results(r=0.5)
-        assert same["fine"].final.tolist() == same["ts-n"].final.tolist()
-    finally:
-        unload_plugin(tmp_path / "fine.py")

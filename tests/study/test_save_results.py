@@ -20,14 +20,7 @@ HOW: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 2**64 + 1, "progress"
 
 
 def test_saved_results_are_read_back_bit_by_bit(tmp_path: Path) -> None:
-    for kind in (
-        "ratios",
-        "eligible",
-        "revealed",
-        "sparse",
-        "uniform",
-        "late",
-    ):
+    for kind in ("ratios", "eligible", "revealed", "sparse", "uniform", "late"):
         place = tmp_path / str(len(list(tmp_path.iterdir())))
         place.mkdir()
         results = {

@@ -218,34 +218,23 @@ def test_grid_has_a_slice_per_value_off_the_axis(tmp_path: Path) -> None:
 
 
 def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
-    cells = [("star", 3), ("ring", 4)]
-    points = [Point(plan(graph=g, arms=k), {"g": g, "arms": k}, 0) for g, k in cells]
-    points += [
-        Point(plan(graph=g, arms=3), {"kind": h}, 1) for g, h in (("star", "a"), ("path", "b"))
+    points = [Point(plan(), {"g": g, "arms": k}, 0) for g, k in (("star", 3), ("ring", 4))]
+    points += [Point(plan(), {"kind": kind}, 1) for kind in "ab"]
+    points += [Point(plan(), {"g": g, "arms": 3}, 2) for g in ("star", "path")]
+    points += [Point(plan(), {"prior": p, "arms": 3}, 3) for p in ("1,9", "uniform")]
+    sweeps = [
+        sweep("g", "arms", x=None),
+        sweep("kind", x="kind"),
+        sweep("g", "arms", x=None, label="problem"),
+        sweep("prior", "arms", x=None),
     ]
-    points += [Point(plan(graph=g, arms=3), {"g": g, "arms": 3}, 2) for g in ("star", "path")]
-    study = run_study(
-        tmp_path,
-        "list",
-        points,
-        sweeps=[
-            sweep("g", "arms", x=None),
-            sweep("kind", x="kind"),
-            sweep("g", "arms", x=None, label="problem"),
-        ],
-    )
-    first, second, third = study.slices()
+    first, second, third, last = run_study(tmp_path, "list", points, sweeps=sweeps).slices()
     assert (list(first.cells), first.label) == (["star, 3", "ring, 4"], "g, arms")
     assert (list(second.cells), second.scale) == (["a", "b"], "linear")
+    # the parameters are named unless the label does, and if a value has a comma
     assert list(third.cells) == ["g = star, arms = 3", "g = path, arms = 3"]
-    assert len({part.key for part in study.slices()}) == 3
-
-
-def test_categories_with_commas_in_their_values_name_the_parameters(tmp_path: Path) -> None:
-    cells = [("1,9", 3), ("uniform", 4)]
-    points = [Point(plan(), {"prior": p, "arms": k}, 0) for p, k in cells]
-    (part,) = run_study(tmp_path, "a", points, sweeps=[sweep("prior", "arms", x=None)]).slices()
-    assert list(part.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 4"]
+    assert list(last.cells) == ["prior = 1,9, arms = 3", "prior = uniform, arms = 3"]
+    assert len({part.key for part in (first, second, third, last)}) == 4
 
 
 def test_results_have_curves_or_summaries(tmp_path: Path) -> None:

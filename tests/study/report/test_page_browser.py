@@ -286,10 +286,6 @@ def test_buttons_zoom_around_the_round_pointed_at_last(desktop: Opened, results:
     assert out.is_disabled()
 
 
-def test_one_trial_is_drawn_without_a_band(desktop: Opened) -> None:
-    assert desktop.drawn("2-two") == (0, 1)
-
-
 def test_an_outlier_is_cut_off_until_all_policies_are_chosen(desktop: Opened) -> None:
     results = far_away()
     bulk = max(results.band(name)[1].max() for name in results.ranking()[:-1])
