@@ -77,13 +77,15 @@ def made_up(
         regret = rate * world * np.sqrt(rounds / 100.0) + random.gamma(1.0, 0.6, (trials, 1))
         plays = random.multinomial(100 * trials, np.ones(len(arms)) / len(arms)).astype(np.int64)
         policies[name] = PolicyResult.from_trials(regret, plays)
-    return Results(rounds, policies, arms, SETTINGS | (settings or {}) | described(names))
+    return Results(rounds, policies, arms, described(names, settings or {}))
 
 
-def described(names: Iterable[str], settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
+def described(names: Iterable[str], settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with a description of each of these policies."""
-    known = settings["policies"]
-    return {"policies": {name: known.get(name, known["ts-n"]) for name in names}}
+    known = SETTINGS["policies"]
+    facts = settings.get("policies", known)
+    every = {name: known.get(name, known["ts-n"]) | facts.get(name, {}) for name in names}
+    return SETTINGS | settings | {"policies": every}
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import replace
 import networkx
 import numpy as np
 import pytest
-from helpers.figures import NAMES, check_page, eight, gid, made
+from helpers.figures import NAMES, check_page, gid, made
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
@@ -137,9 +137,8 @@ def parts(figure: Figure) -> np.ndarray:
     return np.array([bar.get_width() for bar in bars]).reshape(-1, rows).T
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_plays_are_by_true_rank_the_best_arm_first(results: Results, width: float) -> None:
-    figure = plays_figure(results, width=width)
+def test_plays_are_by_true_rank_the_best_arm_first(results: Results) -> None:
+    figure = plays_figure(results, width=3.5)
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == results.ranking()
     for name, shares in zip(results.ranking(), parts(figure), strict=True):
         assert shares == pytest.approx(results[name].rank_plays / results[name].plays.sum())
@@ -182,13 +181,3 @@ def test_without_ranks_plays_are_by_arm_with_a_note(results: Results) -> None:
     fixed = simulate("ts", world, "empty", horizon=30, trials=5)
     plays = fixed["ts"].plays[[1, 2, 0]] / fixed["ts"].plays.sum()
     assert parts(plays_figure(without_ranks(fixed)))[0] == pytest.approx(plays)
-
-
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_eight_policies_have_their_plays_side_by_side(width: float) -> None:
-    figure = plays_figure(eight(), graph="star(direction=out)", width=width)
-    check_labels(figure)
-    titles = [axes.title.get_window_extent() for axes in figure.axes[:-1]]
-    assert len(titles) == 8
-    for first, second in itertools.combinations(titles, 2):
-        assert not first.overlaps(second)

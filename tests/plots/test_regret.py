@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.figures import FOUR, check_enlarged, check_page, eight, legend_of, made, renamed, shown
 
-from graphbandits import Results, simulate
+from graphbandits import Results
 from graphbandits.plots import final_figure, regret_figure, sweep_figure
 from graphbandits.plots.style import near_ground
 from graphbandits.simulation.results import PolicyResult
@@ -20,22 +20,22 @@ def test_the_legend_is_ordered_by_final_regret(results: Results) -> None:
     assert float(texts[0].split()[1]) == pytest.approx(results[best].mean[-1], abs=0.006)
 
 
-@pytest.mark.parametrize("band", ["interval", "quantiles", "none"])
-def test_lines_are_means_and_bands_are_the_requested_ones(results: Results, band: str) -> None:
-    axes = regret_figure(results, band=band, confidence=0.9).axes[0]
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    for name, result in results.policies.items():
-        assert (lines[name].get_ydata() == result.mean).all()
-        assert (lines[name].get_xdata() == results.rounds).all()
-    assert len(axes.collections) == (0 if band == "none" else len(FOUR))
-    for name, collection in zip(results.policies, axes.collections, strict=False):
-        at_end = collection.get_paths()[0].vertices
-        at_end = at_end[at_end[:, 0] == results.rounds[-1], 1]
-        wanted = results.interval(name, 0.9)
-        if band == "quantiles":
-            levels = [QUANTILES.index(0.1), QUANTILES.index(0.9)]
-            wanted = tuple(results[name].quantiles[levels, -1])
-        assert (at_end.min(), at_end.max()) == pytest.approx(wanted)
+def test_lines_are_means_and_bands_are_the_requested_ones(results: Results) -> None:
+    for band in ("interval", "quantiles", "none"):
+        axes = regret_figure(results, band=band, confidence=0.9).axes[0]
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        for name, result in results.policies.items():
+            assert (lines[name].get_ydata() == result.mean).all()
+            assert (lines[name].get_xdata() == results.rounds).all()
+        assert len(axes.collections) == (0 if band == "none" else len(FOUR))
+        for name, collection in zip(results.policies, axes.collections, strict=False):
+            at_end = collection.get_paths()[0].vertices
+            at_end = at_end[at_end[:, 0] == results.rounds[-1], 1]
+            wanted = results.interval(name, 0.9)
+            if band == "quantiles":
+                levels = [QUANTILES.index(0.1), QUANTILES.index(0.9)]
+                wanted = tuple(results[name].quantiles[levels, -1])
+            assert (at_end.min(), at_end.max()) == pytest.approx(wanted)
 
 
 def test_band_is_drawn_if_all_trials_end_equal() -> None:
@@ -54,29 +54,7 @@ def test_regret_below_zero_is_not_cut_off(results: Results) -> None:
     assert regret_figure(results).axes[0].get_ylim()[0] == 0.0
 
 
-def test_the_legend_covers_no_curve(results: Results) -> None:
-    for drawn in (results, made({"a": [4.0, 4.2], "b": [0.1, 0.2]})):
-        figure = regret_figure(drawn)
-        check_page(figure)
-        legend = figure.axes[0].get_legend()
-        if legend is None:
-            continue
-        box = legend.get_window_extent()
-        for line in figure.axes[0].get_lines():
-            path = line.get_transform().transform_path(line.get_path())
-            assert not path.intersects_bbox(box, filled=False)
-
-
-def test_many_policies_have_their_legend_outside() -> None:
-    many = made({f"policy-{i}(beta={i})": [i + 1.0, i + 2.0, i + 4.0] for i in range(20)})
-    figure = regret_figure(many)
-    assert figure.axes[0].get_legend() is None
-    assert len(figure.legends[0].get_texts()) == 20
-    check_page(figure)
-
-
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_names_and_titles_are_shown_literally_and_fit(results: Results, width: float) -> None:
+def test_names_and_titles_are_shown_literally_and_fit(results: Results) -> None:
     names = [
         "$weird_{name}$",
         r"a\$b $c$",
@@ -86,9 +64,9 @@ def test_names_and_titles_are_shown_literally_and_fit(results: Results, width: f
     odd = renamed(results, names)
     title = "Costs of $5 and $6_a: São Paulo → Łódź, " + "a title that is too long for a line " * 3
     for figure in (
-        regret_figure(odd, title, width=width),
-        final_figure(odd, title, width=width),
-        sweep_figure({"a": odd, "$b$": odd}, "$r$", title, width=width),
+        regret_figure(odd, title, width=3.5),
+        final_figure(odd, title, width=3.5),
+        sweep_figure({"a": odd, "$b$": odd}, "$r$", title, width=3.5),
     ):
         check_page(figure)
         written = {text.get_text() for text in shown(figure)}
@@ -99,29 +77,23 @@ def test_names_and_titles_are_shown_literally_and_fit(results: Results, width: f
             assert wanted in joined
 
 
-def test_rounds_can_be_on_a_log_axis(results: Results) -> None:
-    axes = regret_figure(results, scale="log").axes[0]
-    assert axes.get_xscale() == "log"
-    assert axes.get_xlim() == (1.0, 80.0)
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("scale", ["log", "symlog"])
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_regret_on_a_log_or_symlog_axis_needs_no_second_panel(scale: str, width: float) -> None:
-    sweep = {0.1: eight(), 10.0: eight(90.0)}
-    for figure, along in (
-        (regret_figure(eight(), yscale=scale, width=width), "y"),
-        (sweep_figure(sweep, "r", yscale=scale, width=width), "y"),
-        (final_figure(eight(), xscale=scale, width=width), "x"),
-    ):
-        (axes,) = figure.axes
-        assert getattr(axes, f"get_{along}scale")() == scale
-        low, high = getattr(axes, f"get_{along}lim")()
-        assert (low > 0.0) == (scale == "log")
-        assert high > 100.0
-        check_page(figure)
-    assert sweep_figure({0: eight(), 1: eight()}, "r", scale="symlog").axes[0].get_xlim()[0] < 0.0
+def test_regret_on_a_log_or_symlog_axis_needs_no_second_panel() -> None:
+    for scale in ("log", "symlog"):
+        sweep = {0.1: eight(), 10.0: eight(90.0)}
+        for figure, along in (
+            (regret_figure(eight(), yscale=scale, width=3.5), "y"),
+            (sweep_figure(sweep, "r", yscale=scale, width=3.5), "y"),
+            (final_figure(eight(), xscale=scale, width=3.5), "x"),
+        ):
+            (axes,) = figure.axes
+            assert getattr(axes, f"get_{along}scale")() == scale
+            low, high = getattr(axes, f"get_{along}lim")()
+            assert (low > 0.0) == (scale == "log")
+            assert high > 100.0
+            check_page(figure)
+        assert (
+            sweep_figure({0: eight(), 1: eight()}, "r", scale="symlog").axes[0].get_xlim()[0] < 0.0
+        )
 
 
 def test_values_not_shown_on_a_log_axis_are_noted() -> None:
@@ -143,24 +115,23 @@ def test_values_not_shown_on_a_log_axis_are_noted() -> None:
         check_page(figure)
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-@pytest.mark.parametrize("band", ["interval", "quantiles"])
-def test_far_larger_regrets_add_an_enlarged_panel(band: str, width: float) -> None:
-    results = eight()
-    figure = regret_figure(results, "Title", band=band, width=width)
-    check_enlarged(figure, 5)
-    whole, part = figure.axes
-    for axes in (whole, part):
-        lines = {line.get_label(): line for line in axes.get_lines()}
-        assert set(lines) == set(results.policies)
-        for name, line in lines.items():
-            assert (line.get_ydata() == results[name].mean).all()
-    highest = max(results.band(name, band)[1].max() for name in results.ranking()[:5])
-    assert highest < part.get_ylim()[1] < 1.1 * highest
-    assert whole.get_ylim()[1] > results.band("exp3-res", band)[1].max()
-    # what leaves the panel at the top is not drawn over what is above it
-    assert all(line.get_clip_on() for line in part.get_lines())
-    assert len(legend_of(figure).get_texts()) == 8
+def test_far_larger_regrets_add_an_enlarged_panel() -> None:
+    for band in ("interval", "quantiles"):
+        results = eight()
+        figure = regret_figure(results, "Title", band=band, width=3.5)
+        check_enlarged(figure, 5)
+        whole, part = figure.axes
+        for axes in (whole, part):
+            lines = {line.get_label(): line for line in axes.get_lines()}
+            assert set(lines) == set(results.policies)
+            for name, line in lines.items():
+                assert (line.get_ydata() == results[name].mean).all()
+        highest = max(results.band(name, band)[1].max() for name in results.ranking()[:5])
+        assert highest < part.get_ylim()[1] < 1.1 * highest
+        assert whole.get_ylim()[1] > results.band("exp3-res", band)[1].max()
+        # what leaves the panel at the top is not drawn over what is above it
+        assert all(line.get_clip_on() for line in part.get_lines())
+        assert len(legend_of(figure).get_texts()) == 8
 
 
 def test_one_panel_suffices_up_to_six_times_the_smallest_regret() -> None:
@@ -172,31 +143,27 @@ def test_one_panel_suffices_up_to_six_times_the_smallest_regret() -> None:
     assert len(regret_figure(made({"a": [0.0], "b": [1.0], "c": [90.0]})).axes) == 1
 
 
-@pytest.mark.parametrize(
-    ("means", "shown"),
-    [
+def test_an_enlargement_ends_at_a_gap() -> None:
+    for means, count in (
         ([5.0, 6.0, 31.0], 2),
-        ([5.0, 5.2, 6.0, 7.4, 7.5, 19.0, 25.0, 150.0], 5),  # not 7: the five would be flat
-        ([5.0, 16.0, 17.0, 18.0, 100.0], 4),  # not the best alone
-        ([1.0, 40.0, 41.0, 200.0], 3),  # no two are close: up to the largest gap
+        ([5.0, 5.2, 6.0, 7.4, 7.5, 19.0, 25.0, 150.0], 5),
+        ([5.0, 16.0, 17.0, 18.0, 100.0], 4),
+        ([1.0, 40.0, 41.0, 200.0], 3),
         ([1.0, 2.0, 5.9], 0),
-    ],
-)
-def test_an_enlargement_ends_at_a_gap(means: list[float], shown: int) -> None:
-    names = [f"p{i}" for i in range(len(means))]
-    found = near_ground(dict(zip(reversed(names), reversed(means), strict=True)))
-    assert found == names[:shown]
+    ):
+        names = [f"p{i}" for i in range(len(means))]
+        found = near_ground(dict(zip(reversed(names), reversed(means), strict=True)))
+        assert found == names[:count]
 
 
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_notes_on_policies_are_marked_and_below_the_figure(width: float) -> None:
+def test_notes_on_policies_are_marked_and_below_the_figure() -> None:
     long = "its guarantee needs r_t of at least ln T/(2K-2) = $0.863 here, and " + "more " * 20
     notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay.", "ts-n": " "}
     results = eight(notes=notes)
     sweep = {0: eight(), 1: results, 2: results}
     for figure, text in (
-        (regret_figure(results, width=width), long.strip()),
-        (sweep_figure(sweep, "r", width=width), f"at 1, 2: {long.strip()}"),
+        (regret_figure(results, width=3.5), long.strip()),
+        (sweep_figure(sweep, "r", width=3.5), f"at 1, 2: {long.strip()}"),
     ):
         check_page(figure)
         labels = [label.get_text().split("  ")[0] for label in legend_of(figure).get_texts()]
@@ -209,16 +176,6 @@ def test_notes_on_policies_are_marked_and_below_the_figure(width: float) -> None
         assert "* ucb-maxn: " in below[0]
     plain = regret_figure(eight())
     assert len([t for t in plain.texts if t.get_gid() == "note"]) == 1
-
-
-def test_a_note_makes_the_figure_higher_and_not_the_axes_lower() -> None:
-    figures = [regret_figure(eight(27.0, notes=n)) for n in ({}, {"ts-n": "a b c " * 60})]
-    heights = []
-    for figure in figures:
-        figure.draw_without_rendering()
-        heights.append(figure.axes[0].bbox.height)
-    assert heights[1] == pytest.approx(heights[0], rel=0.03)
-    assert figures[1].get_figheight() > figures[0].get_figheight() + 0.2
 
 
 def test_sweep_points_are_final_means_at_sorted_values_with_their_intervals() -> None:
@@ -244,15 +201,15 @@ def test_sweep_points_are_final_means_at_sorted_values_with_their_intervals() ->
     ]
 
 
-@pytest.mark.parametrize("keys", [(2, 3), (3, 4, 5), (7,), (2, 200), (10**6, 10**6 + 1)])
-def test_an_axis_of_whole_numbers_has_whole_ticks(results: Results, keys: tuple[int, ...]) -> None:
-    axes = sweep_figure(dict.fromkeys(keys, results), "arms").axes[0]
-    low, high = axes.get_xlim()
-    ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
-    assert ticks
-    assert all(tick.is_integer() for tick in ticks)
-    between = sweep_figure({float(key): results for key in (0, 1)}, "r").axes[0].get_xticks()
-    assert not all(float(tick).is_integer() for tick in between)
+def test_an_axis_of_whole_numbers_has_whole_ticks(results: Results) -> None:
+    for keys in ((2, 3), (3, 4, 5), (7,), (2, 200), (10**6, 10**6 + 1)):
+        axes = sweep_figure(dict.fromkeys(keys, results), "arms").axes[0]
+        low, high = axes.get_xlim()
+        ticks = [float(tick) for tick in axes.get_xticks() if low <= tick <= high]
+        assert ticks
+        assert all(tick.is_integer() for tick in ticks)
+        between = sweep_figure({float(key): results for key in (0, 1)}, "r").axes[0].get_xticks()
+        assert not all(float(tick).is_integer() for tick in between)
 
 
 def test_sweep_over_texts_keeps_their_order(results: Results) -> None:
@@ -264,33 +221,10 @@ def test_sweep_over_texts_keeps_their_order(results: Results) -> None:
     check_page(sweep_figure(long, "graph"))
 
 
-def test_policy_has_the_same_style_in_figures_of_several_sweeps() -> None:
-    def drawn(names: str, **options: str) -> dict[str, tuple[object, ...]]:
-        runs = {value: made({name: [1.0, 2.0] for name in names}) for value in (1, 2)}
-        (axes,) = sweep_figure(runs, "r", **options).axes
-        lines = {bar.get_label(): bar.lines[0] for bar in axes.containers}
-        return {n: (m.get_color(), m.get_linestyle(), m.get_marker()) for n, m in lines.items()}
-
-    everything = drawn("abcdefgh")
-    assert drawn("hgfedcba") == everything
-    assert drawn("cb", order="abcdefgh") == {name: everything[name] for name in "cb"}
-    assert drawn("abcdefgh", order="a") == everything
-
-
-def test_one_trial_and_one_value_can_be_swept() -> None:
-    check_page(sweep_figure({3: made({"a": [1.0]})}, "K"))
-
-
-@pytest.mark.parametrize("width", [3.5, 7.2])
-def test_a_sweep_with_far_larger_regrets_is_enlarged_too(width: float) -> None:
+def test_a_sweep_with_far_larger_regrets_is_enlarged_too() -> None:
     sweep = {"star": eight(), "cycle": eight(120.0), "a-graph-with-a-long-name": eight()}
-    check_enlarged(sweep_figure(sweep, "graph", "Title", width=width), 5)
-    figure = sweep_figure({0.1: eight(), 10.0: eight(90.0)}, "r", scale="log", width=width)
+    check_enlarged(sweep_figure(sweep, "graph", "Title", width=3.5), 5)
+    figure = sweep_figure({0.1: eight(), 10.0: eight(90.0)}, "r", scale="log", width=3.5)
     check_enlarged(figure, 5)
     highest = max(eight().interval(name)[1] for name in eight().ranking()[:5])
     assert figure.axes[1].get_ylim()[1] == pytest.approx(1.05 * highest)
-
-
-def test_rounds_have_whole_numbers_on_their_axis() -> None:
-    axes = regret_figure(simulate("ts-n", graph="paper", horizon=20, trials=5)).axes[0]
-    assert all(tick == round(tick) for tick in axes.get_xticks())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from matplotlib.text import Annotation
 
 from graphbandits import Results
 from graphbandits.errors import InputError
-from graphbandits.plots import ONE_COLUMN, regret_figure, save_figure
+from graphbandits.plots import ONE_COLUMN, regret_figure
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.run import simulate_plan
 from graphbandits.theory import bounds_of, corollary_1, theorem_1
@@ -45,26 +44,26 @@ def names_of(figure) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("width", [7.2, ONE_COLUMN])
 def test_a_line_has_the_values_of_its_bound_and_its_name_at_its_end(
-    plan: Plan, results: Results, width: float
+    plan: Plan, results: Results
 ) -> None:
-    bounds = {bound.name: bound for bound in bounds_of(plan)}
-    figure = regret_figure(results, bounds=tuple(bounds.values()), width=width)
-    drawn = lines_of(figure)
-    # on a fixed graph the earlier bound is the same one
-    assert list(drawn) == ["Theorem 1", "Corollary 1, earlier bound"]
-    for line, name in (("Theorem 1",) * 2, ("Corollary 1, earlier bound", "Corollary 1")):
-        np.testing.assert_array_equal(drawn[line][:, 0], results.rounds)
-        np.testing.assert_array_equal(drawn[line][:, 1], bounds[name].values)
-    assert sorted(names_of(figure)) == ["Corollary 1, earlier bound: 9.827", "Theorem 1: 15.54"]
-    ends = {t.get_text().split(":")[0]: t.xy for t in figure.axes[0].texts}
-    assert ends["Theorem 1"] == (60.0, bounds["Theorem 1"].final)
-    low, high = figure.axes[0].get_ylim()
-    assert low == 0.0
-    assert high > bounds["Theorem 1"].final
-    note = "\n".join(text.get_text() for text in figure.texts).replace("\n", " ")
-    assert "Theorem 1 for ids-lp; Corollary 1, earlier bound for ts-n, ids-n" in note
+    for width in (7.2, ONE_COLUMN):
+        bounds = {bound.name: bound for bound in bounds_of(plan)}
+        figure = regret_figure(results, bounds=tuple(bounds.values()), width=width)
+        drawn = lines_of(figure)
+        # on a fixed graph the earlier bound is the same one
+        assert list(drawn) == ["Theorem 1", "Corollary 1, earlier bound"]
+        for line, name in (("Theorem 1",) * 2, ("Corollary 1, earlier bound", "Corollary 1")):
+            np.testing.assert_array_equal(drawn[line][:, 0], results.rounds)
+            np.testing.assert_array_equal(drawn[line][:, 1], bounds[name].values)
+        assert sorted(names_of(figure)) == ["Corollary 1, earlier bound: 9.827", "Theorem 1: 15.54"]
+        ends = {t.get_text().split(":")[0]: t.xy for t in figure.axes[0].texts}
+        assert ends["Theorem 1"] == (60.0, bounds["Theorem 1"].final)
+        low, high = figure.axes[0].get_ylim()
+        assert low == 0.0
+        assert high > bounds["Theorem 1"].final
+        note = "\n".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        assert "Theorem 1 for ids-lp; Corollary 1, earlier bound for ts-n, ids-n" in note
 
 
 def test_names_of_bounds_do_not_overlap(results: Results) -> None:
@@ -97,17 +96,6 @@ def test_bounds_of_other_policies_are_not_drawn(plan: Plan, results: Results) ->
     assert list(lines_of(figure)) == ["Theorem 1"]
     without = regret_figure(results.only(["ucb-n"]), bounds=bounds_of(plan))
     assert lines_of(without) == {}
-
-
-def test_figure_without_bounds_is_unchanged(plan: Plan, results: Results, tmp_path: Path) -> None:
-    save_figure(regret_figure(results), tmp_path / "plain.svg")
-    save_figure(regret_figure(results, bounds=()), tmp_path / "none.svg")
-    only = results.only(["ucb-n"])
-    save_figure(regret_figure(only), tmp_path / "plain-ucb.svg")
-    save_figure(regret_figure(only, bounds=bounds_of(plan)), tmp_path / "none-ucb.svg")
-    for plain, none in (("plain", "none"), ("plain-ucb", "none-ucb")):
-        assert (tmp_path / f"{plain}.svg").read_bytes() == (tmp_path / f"{none}.svg").read_bytes()
-    assert b"bound" not in (tmp_path / "plain.svg").read_bytes()
 
 
 def test_bounds_of_other_rounds_are_refused(results: Results) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -14,7 +13,7 @@ from helpers import SRC
 from helpers.figures import gid
 from matplotlib.colors import to_hex, to_rgb
 
-from graphbandits import Results, simulate
+from graphbandits import Results
 from graphbandits.graphs import Fixed
 from graphbandits.plots import (
     final_figure,
@@ -24,7 +23,7 @@ from graphbandits.plots import (
     style,
     sweep_figure,
 )
-from graphbandits.plots.style import COLOURS, Look, look, looks
+from graphbandits.plots.style import COLOURS, look, looks
 from graphbandits.registry import registered
 from graphbandits.study.experiment import experiment_names, load_experiment
 
@@ -51,22 +50,22 @@ def test_style_depends_only_on_the_name() -> None:
     assert set(known) <= set(registered("policy"))
 
 
-@pytest.mark.parametrize("name", experiment_names())
-def test_policies_of_a_packaged_experiment_share_no_colour_if_eight_suffice(name: str) -> None:
-    for cell in load_experiment(name).plans():
-        lines = list(cell.lines.values())
-        colours = {one.colour for one in looks(lines).values()}
-        assert len(colours) == min(8, len(lines))
+def test_policies_of_a_packaged_experiment_share_no_colour_if_eight_suffice() -> None:
+    for name in experiment_names():
+        for cell in load_experiment(name).plans():
+            lines = list(cell.lines.values())
+            colours = {one.colour for one in looks(lines).values()}
+            assert len(colours) == min(8, len(lines))
 
 
-@pytest.mark.parametrize("count", [8, 30, 64, 70])
-def test_unknown_policies_share_colours_only_if_all_are_used(count: int) -> None:
-    names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
-    found = looks(names)
-    assert list(found) == names
-    uses = [sum(one.colour == colour for one in found.values()) for colour in COLOURS]
-    assert max(uses) - min(uses) <= 1
-    assert len(set(found.values())) == min(count, 64)
+def test_unknown_policies_share_colours_only_if_all_are_used() -> None:
+    for count in (8, 30, 64, 70):
+        names = [f"mine(beta={i})" for i in range(count - 3)] + ["ids-n", "ts-n", "uniform"]
+        found = looks(names)
+        assert list(found) == names
+        uses = [sum(one.colour == colour for one in found.values()) for colour in COLOURS]
+        assert max(uses) - min(uses) <= 1
+        assert len(set(found.values())) == min(count, 64)
 
 
 def test_policy_has_the_same_style_in_every_figure(results: Results) -> None:
@@ -121,7 +120,7 @@ def test_the_same_figure_gives_the_same_files(named: Results, directed: Fixed, t
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(first)
 
 
-@pytest.mark.process
+@pytest.mark.nightly
 def test_another_process_writes_the_same_bytes(tmp_path) -> None:
     program = (
         "import sys; from graphbandits import simulate; from graphbandits.plots import *;"
@@ -135,16 +134,3 @@ def test_another_process_writes_the_same_bytes(tmp_path) -> None:
         subprocess.run(command, check=True, env=environment)
     for kind in ("svg", "pdf"):
         assert (tmp_path / f"0.{kind}").read_bytes() == (tmp_path / f"1.{kind}").read_bytes()
-
-
-def test_style_is_plain_data() -> None:
-    assert look(8) == Look(COLOURS[0], look(8).line, look(8).marker, filled=False)
-
-
-def test_file_suffix_chooses_the_format(tmp_path: Path) -> None:
-    figure = regret_figure(simulate("ts-n", graph="paper", horizon=5, trials=3))
-    assert save_figure(figure, tmp_path / "a.pdf") == [tmp_path / "a.pdf"]
-    assert save_figure(figure, tmp_path / "b") == [
-        tmp_path / f"b.{kind}" for kind in ("png", "svg", "pdf")
-    ]
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")

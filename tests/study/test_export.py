@@ -6,7 +6,6 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.csv
@@ -57,14 +56,14 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return run_study(tmp_path_factory.mktemp("swept"), "swept", points, sweeps=sweeps)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_table_equals_that_of_simulate_bit_for_bit(one: Study, table: str) -> None:
-    results = simulate(NAMES, graph=DIRECTED, **SETTINGS)
-    frame = one.to_pandas(table)
-    assert list(frame.columns) == ["study", *SCHEMA[table]]
-    assert set(frame["study"]) == {"one"}
-    assert_frame_equal(frame.drop(columns="study"), results.to_pandas(table), check_exact=True)
-    assert one.to_polars(table).drop("study").equals(results.to_polars(table))
+def test_table_equals_that_of_simulate_bit_for_bit(one: Study) -> None:
+    for table in TABLES:
+        results = simulate(NAMES, graph=DIRECTED, **SETTINGS)
+        frame = one.to_pandas(table)
+        assert list(frame.columns) == ["study", *SCHEMA[table]]
+        assert set(frame["study"]) == {"one"}
+        assert_frame_equal(frame.drop(columns="study"), results.to_pandas(table), check_exact=True)
+        assert one.to_polars(table).drop("study").equals(results.to_polars(table))
 
 
 def test_eligible_arms_equal_those_of_simulate(tmp_path: Path) -> None:
@@ -80,39 +79,40 @@ def test_eligible_arms_equal_those_of_simulate(tmp_path: Path) -> None:
     assert found.equals(results.trajectories("ts-n", [1, 5]).table("eligible"))
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("rows", [1, 5, 17, 10**6])
 def test_batches_have_the_given_size_and_identical_rows(
-    one: Study, table: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    one: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = pa.Table.from_batches(one.batches(table))
-    monkeypatch.setattr(export_module, "ROWS", rows)
-    parts = list(one.batches(table))
-    assert {part.num_rows for part in parts[:-1]} <= {rows}
-    assert 0 < parts[-1].num_rows <= rows
-    assert pa.Table.from_batches(parts).equals(whole)
+    for rows in (1, 5, 17, 10**6):
+        for table in TABLES:
+            whole = pa.Table.from_batches(one.batches(table))
+            monkeypatch.setattr(export_module, "ROWS", rows)
+            parts = list(one.batches(table))
+            assert {part.num_rows for part in parts[:-1]} <= {rows}
+            assert 0 < parts[-1].num_rows <= rows
+            assert pa.Table.from_batches(parts).equals(whole)
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz", "CSV.GZ"])
-def test_files_have_the_rows_of_the_frame(
-    one: Study, tmp_path: Path, table: str, ending: str
-) -> None:
-    path = tmp_path / f"t.{ending}"
-    wanted = pa.Table.from_batches(one.batches(table))
-    assert one.export(table, path) == len(wanted)
-    if ending == "parquet":
-        found = pa.parquet.read_table(path)
-    else:
-        data = path.read_bytes()
-        text = gzip.decompress(data) if ending.lower() == "csv.gz" else data
-        types = dict(zip(wanted.schema.names, wanted.schema.types, strict=True))
-        options = pa.csv.ConvertOptions(column_types=types)
-        found = pa.csv.read_csv(pa.BufferReader(text), convert_options=options)
-    assert found.schema.equals(wanted.schema)
-    assert_frame_equal(found.to_pandas(), wanted.to_pandas(), check_exact=True)  # NaN is NaN
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+def test_files_have_the_rows_of_the_frame(one: Study, tmp_path: Path) -> None:
+    for ending in ("parquet", "csv", "csv.gz", "CSV.GZ"):
+        for table in TABLES:
+            place = tmp_path / str(len(list(tmp_path.iterdir())))
+            place.mkdir()
+            path = place / f"t.{ending}"
+            wanted = pa.Table.from_batches(one.batches(table))
+            assert one.export(table, path) == len(wanted)
+            if ending == "parquet":
+                found = pa.parquet.read_table(path)
+            else:
+                data = path.read_bytes()
+                text = gzip.decompress(data) if ending.lower() == "csv.gz" else data
+                types = dict(zip(wanted.schema.names, wanted.schema.types, strict=True))
+                options = pa.csv.ConvertOptions(column_types=types)
+                found = pa.csv.read_csv(pa.BufferReader(text), convert_options=options)
+            assert found.schema.equals(wanted.schema)
+            assert_frame_equal(
+                found.to_pandas(), wanted.to_pandas(), check_exact=True
+            )  # NaN is NaN
+            assert [p.name for p in place.iterdir()] == [path.name]
 
 
 def test_the_same_rows_are_the_same_bytes(one: Study, tmp_path: Path) -> None:
@@ -154,41 +154,29 @@ def test_swept_parameters_are_columns_in_front(swept: Study) -> None:
     assert len(frame) == 7 * (2 * 2 + 2)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_parameter_has_the_same_column_in_all_tables(swept: Study, table: str) -> None:
-    columns = swept.to_polars(table).columns
-    assert columns[:4] == ["study", "r", "swept_seed", "arms"]
-    assert len(set(columns)) == len(columns)
-
-
 def test_lines_equal_to_the_policies_are_left_out(one: Study) -> None:
     assert "line" not in one.to_pandas("curve")
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
+def test_a_parameter_has_the_type_that_holds_its_values(tmp_path: Path) -> None:
+    for values, kind in (
         ((1, 2), pa.int64()),
         ((1, 2.5), pa.float64()),
-        ((True, False), pa.bool_()),
         ((1, "a"), pa.string()),
-        ((True, 1), pa.string()),
         ((1, 2**63), pa.string()),
         ((1, 2**63 + 1), pa.string()),
         ((0.5, 2**53), pa.float64()),
         ((0.5, 2**53 + 1), pa.string()),
-    ],
-)
-def test_a_parameter_has_the_type_that_holds_its_values(
-    tmp_path: Path, values: tuple[Any, ...], kind: pa.DataType
-) -> None:
-    plan = Plan.of("ts-n", graph="star", horizon=2, trials=1)
-    points = [Point(plan, {"p": value}, 0) for value in values]
-    study = run_study(tmp_path, "a", points, sweeps=[sweep("p", x="p")])
-    table = pa.Table.from_batches(study.batches("final"))
-    assert table.schema.field("p").type == kind
-    wanted = [str(v) for v in values] if kind == pa.string() else list(values)
-    assert table["p"].to_pylist() == wanted
+    ):
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        place.mkdir()
+        plan = Plan.of("ts-n", graph="star", horizon=2, trials=1)
+        points = [Point(plan, {"p": value}, 0) for value in values]
+        study = run_study(place, "a", points, sweeps=[sweep("p", x="p")])
+        table = pa.Table.from_batches(study.batches("final"))
+        assert table.schema.field("p").type == kind
+        wanted = [str(v) for v in values] if kind == pa.string() else list(values)
+        assert table["p"].to_pylist() == wanted
 
 
 def test_several_studies_share_a_table(one: Study, swept: Study) -> None:
@@ -254,10 +242,10 @@ def test_failed_export_keeps_the_old_file(
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
-@pytest.mark.parametrize("name", ["t.txt", "t", "t.gz", "t.parquet.gz"])
-def test_unknown_suffixes_are_refused(one: Study, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=rf"'{name}'.* \.parquet, \.csv, \.csv\.gz$"):
-        one.export("final", tmp_path / name)
+def test_unknown_suffixes_are_refused(one: Study, tmp_path: Path) -> None:
+    for name in ("t.txt", "t", "t.gz", "t.parquet.gz"):
+        with pytest.raises(InputError, match=rf"'{name}'.* \.parquet, \.csv, \.csv\.gz$"):
+            one.export("final", tmp_path / name)
 
 
 def test_unwritable_paths_are_refused(one: Study, tmp_path: Path) -> None:
@@ -271,7 +259,7 @@ def test_unwritable_paths_are_refused(one: Study, tmp_path: Path) -> None:
 def test_unknown_tables_are_refused(tmp_path: Path) -> None:
     plan = Plan.of("ts-n", graph="random(r=0.5)", arms=3, horizon=2, trials=1)
     study = run_study(tmp_path, "a", [Point(plan)])
-    with refuses(InputError, match="no information ratios in these studies"):
+    with refuses(InputError, match="no ratios in these studies: set ratios = 'bound'"):
         study.batches("ratios")
     with refuses(InputError, match="no table 'finals'"):
         study.batches("finals")
@@ -302,12 +290,3 @@ def test_memory_holds_at_most_one_shard_and_one_batch(
     for number, _ in enumerate(found, start=1):
         assert reads == [0, 3, 6, 9][:number]
     assert len(reads) == 4
-
-
-def test_large_seeds_are_null_as_in_results(tmp_path: Path) -> None:
-    settings = {"graph": "star", "horizon": 2, "trials": 2, "seed": 2**70}
-    study = run_study(tmp_path, "a", [Point(Plan.of("ts-n", **settings))])
-    frame = study.to_pandas("final")
-    wanted = simulate("ts-n", **settings).to_pandas("final")
-    assert_frame_equal(frame.drop(columns="study"), wanted, check_exact=True)
-    assert np.isnan(frame["seed"].astype(float)).all()

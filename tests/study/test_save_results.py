@@ -19,34 +19,40 @@ from graphbandits.study.run import run_plan
 HOW: dict[str, Any] = {"horizon": 12, "trials": 7, "seed": 2**64 + 1, "progress": False}
 
 
-@pytest.mark.parametrize("kind", ["ratios", "eligible", "revealed", "sparse", "uniform", "late"])
-def test_saved_results_are_read_back_bit_by_bit(tmp_path: Path, kind: str) -> None:
-    results = {
-        "ratios": recorded,
-        "eligible": recorded_eligible,
-        "revealed": lambda: simulate("ids-n", graph="revealed-er(p=0.4)", arms=4, **HOW),
-        "sparse": lambda: simulate("ts-n", graph=Fixed(SPARSE), first_trial=3, **HOW),
-        "uniform": lambda: simulate("ts-n", graph="random(r=0.5)", arms=3, rounds=[3, 12], **HOW),
-        "late": lambda: simulate("ts-n", world="gaussian", graph="star", arms=3, delay=2, **HOW),
-    }[kind]()
-    save_results(results, tmp_path / "run")
-    again = open_study(tmp_path / "run").results(trajectories=True)
-    same(again, results)
-    assert again.settings == results.settings
-    for name, mine in results.policies.items():
-        theirs = again[name]
-        for part in ("rank_plays", "trial_plays"):
-            assert repr(getattr(mine, part)) == repr(getattr(theirs, part))
-        if mine.trajectories is not None:
-            for table in mine.trajectories.recorded:
-                wanted = results.trajectories(name).table(table)
-                assert again.trajectories(name).table(table).equals(wanted)
-                assert (
-                    open_study(tmp_path / "run")
-                    .trajectories(policy=name)
-                    .table(table)
-                    .equals(wanted)
-                )
+def test_saved_results_are_read_back_bit_by_bit(tmp_path: Path) -> None:
+    for kind in ("ratios", "eligible", "revealed", "sparse", "uniform", "late"):
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        place.mkdir()
+        results = {
+            "ratios": recorded,
+            "eligible": recorded_eligible,
+            "revealed": lambda: simulate("ids-n", graph="revealed-er(p=0.4)", arms=4, **HOW),
+            "sparse": lambda: simulate("ts-n", graph=Fixed(SPARSE), first_trial=3, **HOW),
+            "uniform": lambda: simulate(
+                "ts-n", graph="random(r=0.5)", arms=3, rounds=[3, 12], **HOW
+            ),
+            "late": lambda: simulate(
+                "ts-n", world="gaussian", graph="star", arms=3, delay=2, **HOW
+            ),
+        }[kind]()
+        save_results(results, place / "run")
+        again = open_study(place / "run").results(trajectories=True)
+        same(again, results)
+        assert again.settings == results.settings
+        for name, mine in results.policies.items():
+            theirs = again[name]
+            for part in ("rank_plays", "trial_plays"):
+                assert repr(getattr(mine, part)) == repr(getattr(theirs, part))
+            if mine.trajectories is not None:
+                for table in mine.trajectories.recorded:
+                    wanted = results.trajectories(name).table(table)
+                    assert again.trajectories(name).table(table).equals(wanted)
+                    assert (
+                        open_study(place / "run")
+                        .trajectories(policy=name)
+                        .table(table)
+                        .equals(wanted)
+                    )
 
 
 def test_results_have_the_series_of_a_run(tmp_path: Path) -> None:

@@ -130,14 +130,3 @@ def test_an_experiment_file_records_trajectories(
         rows = study.export(table, tmp_path / f"{table}.csv.gz")
         assert rows == len(frame)
     assert study.verify() == []
-
-
-def test_damaged_shards_are_named(tmp_path: Path) -> None:
-    plan = Plan.of("ts-n", graph="paper", horizon=5, trials=4, record=BOTH)
-    study = run_study(tmp_path, "study", [Point(plan)])
-    (path,) = (tmp_path / "shards").rglob("*.parquet")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(InputError, match=path.name):
-        study.trajectories(policy="ts-n").table("actions")

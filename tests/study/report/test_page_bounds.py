@@ -83,11 +83,11 @@ def test_report_marks_estimated_bounds_and_means_above_a_bound(results: Results)
 def test_report_without_bounds_omits_the_section_or_gives_the_reason(results: Results) -> None:
     page = page_of(SimulationEntry("one", "One", results, "graphbandits"))
     assert page.all("table", class_="bounds") == []
-    assert page.all("h3", id="study-one--bounds") == []
+    assert page.all("h3", id="study-1-one--bounds") == []
     world = Bernoulli(BetaBernoulli.of(5), fixed=[0.1, 0.2, 0.3, 0.4, 0.5])
     fixed = simulate("ts-n", world, "paper", horizon=5, trials=3, progress=False)
     page = page_of(SimulationEntry("one", "One", fixed, "graphbandits"))
-    assert len(page.all("h3", id="study-one--bounds")) == 1
+    assert len(page.all("h3", id="study-1-one--bounds")) == 1
     assert "the means of the arms are fixed" in page.text
 
 
