@@ -85,7 +85,7 @@ class Limits:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                is_file = message["status"] < 400 and request.url.path.startswith("/static/")
+                is_file = message["status"] < 400 and scope["path"].startswith("/static/")
                 # a browser asks for each file whether it has changed
                 caching = {"Cache-Control": "no-cache" if is_file else "no-store"}
                 MutableHeaders(scope=message).update(_HEADERS | caching)
