@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.dashboards import chromium, errors_of
+from helpers.dashboards import errors_of
 from helpers.report_pages import made_up
 from PIL import Image
 
@@ -36,18 +36,12 @@ SIDES = (("p1", "p3"), ("p0", "p2"))
 TOP_OF_FAR = "document.getElementById('study-far--plot').plot.scales.y.max"
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.xdist_group("browser")
 
 
 @pytest.fixture(scope="module")
 def results() -> Results:
     return made_up(NAMES)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 class Opened:
