@@ -93,7 +93,7 @@ def test_paths_in_brackets_are_shown_literally(place: Path) -> None:
     ]:
         for folder in ["[bold]", "[/bold]"]:
             path = place / folder / "edges.txt"
-            path.parent.mkdir(parents=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("ann bob\n")
             assert f"{folder}/edges.txt" in run(*args, "--graph", f"file:{folder}/edges.txt")
 

@@ -1,8 +1,8 @@
 """Dockerfile, compose.yaml and docs/deployment.md: static checks, and the recipe without Docker.
 
 The nightly test carries out the instructions of the Dockerfile in a temporary directory and starts
-the result as the container would. It replaces what only Docker can do: the base image by an environment
-of this Python, and layers by copies whose times are whole seconds.
+the result as the container would. It replaces what only Docker can do: the base image by an
+environment of this Python, and layers by copies whose times are whole seconds.
 """
 
 from __future__ import annotations

@@ -440,7 +440,7 @@ def test_headers_of_the_application_stay_but_for_those_of_security() -> None:
     given_headers = {
         "content-type": "text/html",
         "etag": '"x"',
-        "Cache-Control": "public, max-age=99",
+        "cache-control": "public, max-age=99",
         "content-security-policy": "default-src *",
     }
     answer = asked(limited(Echo(headers=given_headers)))

@@ -531,9 +531,9 @@ def test_reading_routes_return_what_the_methods_return(service: TestClient, agen
 
 
 def test_log_is_that_of_the_agent(service: TestClient, agent: Agent) -> None:
+    made = decide(service, n=4, context={"a": "ü"})
+    observe(service, {one["id"]: {one["arm"]: 1} for one in made[:3]})
     for form in ["jsonl", "csv", "parquet"]:
-        made = decide(service, n=4, context={"a": "ü"})
-        observe(service, {one["id"]: {one["arm"]: 1} for one in made[:3]})
         response = service.get("/agents/banner/log", params={"format": form})
         assert response.status_code == 200
         assert response.headers["content-disposition"] == f'attachment; filename="log.{form}"'
