@@ -243,6 +243,7 @@ def test_plugin_policies(plugin_place: Path) -> None:
 
 
 def test_invalid_commands_are_refused(store: Path) -> None:
+    (store / "text.txt").write_text("not a database, and long enough to have a header\n" * 9)
     for args in [
         ["decide", "no.db"],
         ["health", "no.db"],
@@ -273,7 +274,6 @@ def test_invalid_commands_are_refused(store: Path) -> None:
         ["set-policy", "a.db", "ucb-n"],
         ["backup", "a.db", "a.db"],
     ]:
-        (store / "text.txt").write_text("not a database, and long enough to have a header\n" * 9)
         check_refusal(refused_command(store, ["agent", *args]))
 
 

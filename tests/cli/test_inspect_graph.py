@@ -74,6 +74,12 @@ def test_graph_plot_is_reproducible(tmp_path: Path) -> None:
 def test_bad_input_is_refused_in_one_line_before_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def search(*args: object) -> None:
+        raise AssertionError("too late")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "graph_numbers", search)
+    Path("file").write_text("")
     for line, words in [
         ("papr", ["unknown graph 'papr'", "did you mean 'paper'"]),
         ("paper --arms 4", ["has 5 arms, but --arms is 4"]),
@@ -84,14 +90,6 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         ("paper --plot file/a.png", ["cannot write"]),
         ("empty --arms 2001 --plot a.png", ["at most 2000 arms", "has 2001 arms"]),
     ]:
-
-        def search(*args: object) -> None:
-            raise AssertionError("too late")
-
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(catalogue, "graph_numbers", search)
-        Path("file").write_text("")
-        Path("folder.png").mkdir()
         result = RUNNER.invoke(app, ["graph", *line.split()])
         assert result.exit_code == 2
         assert result.stdout == ""

@@ -124,6 +124,9 @@ def test_a_port_in_use(store: Path, started: list[Any], place: Path, taken: int)
 
 
 def test_bad_options(store: Path, started: list[Any], place: Path) -> None:
+    (place / "folder").mkdir()
+    (place / "text.txt").write_text("x" * 1000)
+    (place / "bad.py").write_text("1 / 0\n")
     for args in [
         "no.db",
         "text.txt",
@@ -139,9 +142,6 @@ def test_bad_options(store: Path, started: list[Any], place: Path) -> None:
         "campaign.db --workres 2",
         "",
     ]:
-        (place / "folder").mkdir()
-        (place / "text.txt").write_text("x" * 1000)
-        (place / "bad.py").write_text("1 / 0\n")
         message = refused_command(place, ["serve", *args.split()])
         if "--host" not in args:  # the reason is of the operating system
             check_refusal(message)

@@ -118,6 +118,7 @@ def test_the_store_may_come_from_the_environment(
 
 
 def test_invalid_commands_are_refused(store: Path) -> None:
+    (store / "text.txt").write_text("not a database, and long enough to have a header\n" * 20)
     for args, words in [
         (["add", "no.db", "--role=admin"], ["no store of agents", "no.db"]),
         (["list", "no.db", "--json"], ["no store of agents"]),
@@ -131,7 +132,6 @@ def test_invalid_commands_are_refused(store: Path) -> None:
         (["add", "a.db", "--role=admin", "--name=a\nb"], ["printable"]),
         (["remove", "a.db"], ["'remove'"]),
     ]:
-        (store / "text.txt").write_text("not a database, and long enough to have a header\n" * 20)
         before = tree(store)
         message = refused_command(store, ["token", *args])
         assert all(word in message for word in words), message

@@ -117,7 +117,7 @@ def test_simulate_records_trajectories(place: Path) -> None:
         found = study.trajectories(policy="ts-n").table(table)
         assert found.equals(results.trajectories("ts-n").table(table))
         run("store", "export", "out", "--table", table, "--output", f"{table}.csv")
-    assert "--record=actions --record=observations" in study.rerun
+    assert "--record=observations --record=actions" in study.rerun
 
 
 def test_simulate_with_eligible_arms(place: Path) -> None:

@@ -75,6 +75,10 @@ def test_report_command_selects_studies_and_output(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
+    run_study(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
+    Directory.create(tmp_path / "empty")
     for args, fragment in [
         (["nowhere"], "nowhere has no studies: the directory does not exist"),
         (["empty"], "has no studies"),
@@ -83,10 +87,6 @@ def test_bad_input_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.Mo
         (["s", "--output", "no/page.html"], "cannot write no/page"),
         (["begun"], "no policy in begun is complete yet"),
     ]:
-        monkeypatch.chdir(tmp_path)
-        run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
-        run_study(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
-        Directory.create(tmp_path / "empty")
         result = RUNNER.invoke(app, ["report", *args])
         assert result.exit_code == 2
         assert result.stderr.startswith("Error: ")

@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from typing import Any
 
-import networkx
 import pytest
 
 from graphbandits import Agent, Decision
@@ -83,19 +82,6 @@ def test_people_have_unique_names_and_the_graph_has_all_of_them(made: Network) -
     assert len(set(made.people)) == len(made.people) == len(demo.NAMES)
     assert list(made.graph().nodes) == made.people == list(made.prior) == list(made.accepts)
     assert all(name.isalpha() and name.istitle() for name in made.people)
-
-
-def test_the_network_has_communities_hubs_and_triangles(made: Network) -> None:
-    graph = made.graph()
-    assert networkx.is_connected(graph)
-    degrees = sorted(dict(graph.degree).values())
-    assert degrees[-1] >= 3 * degrees[len(degrees) // 2]
-    assert networkx.average_clustering(graph) > 0.3
-    start, groups = 0, list[set[str]]()
-    for size, _ in CIRCLES:
-        groups.append(set(made.people[start : start + size]))
-        start += size
-    assert networkx.community.modularity(graph, groups) > 0.5
 
 
 def test_one_in_ten_is_expected_to_accept_and_communities_differ(made: Network) -> None:

@@ -449,17 +449,6 @@ def test_headers_of_the_application_stay_but_for_those_of_security() -> None:
     assert len(answer.headers) == len(SECURE) + 2
 
 
-def test_files_may_be_kept_by_the_browser_but_are_checked() -> None:
-    """An upgrade must not mix old and new modules of the dashboard."""
-    kept = SECURE | {"cache-control": "no-cache"}
-    app = Echo(headers={"cache-control": "max-age=5"})
-    for answer in (limited(), limited(app)):
-        assert secure(asked(answer, path="/static/app.js")) == kept
-    assert secure(asked(limited(Echo(404)), path="/static/none.js")) == SECURE
-    for path in ("/static", "/statics/x", "/agents/static/", "//static/x"):
-        assert secure(asked(limited(), path=path)) == SECURE
-
-
 # --- streams ------------------------------------------------------------------------------------
 
 
