@@ -204,7 +204,7 @@ def test_world_of_a_plug_in_file(place: Path) -> None:
 
 def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) -> None:
     """The stored command gives the stored results: nothing is left to run."""
-    given = ["--world=gaussian(noise=2)", "--posterior=normal(sd=2)", "--means=1,2.5,-1"]
+    given = ["--world=gaussian(noise=2)", "--posterior=normal(sd=2)", "--means=1.0,2.5,-1.0"]
     given += ["--prior=mean=1", "--output=out"]
     run(*MODELS, *given)
     study = graphbandits.open_study(place / "out")
@@ -216,17 +216,16 @@ def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) ->
     assert set((place / "out" / "shards").rglob("*.parquet")) == before
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
+def test_bad_models_are_refused(place: Path) -> None:
+    for options, words in [
         (["--world=gausian"], ["unknown world 'gausian'", "did you mean 'gaussian'"]),
         (["--world=gaussian(sd=-1)"], ["sd must be from"]),
         (["--world=gaussian(fixed=[1, 2])"], ["each of the 3 arms"]),
         (["--world=gaussian(fixed=5)"], ["each of the 3 arms"]),
         (["--world=my-world"], ["unknown world 'my-world'", "--plugin FILE"]),
         (["--posterior=normal(noise=inf)"], ["noise", "inf"]),
-        (["--means="], ["--means must be numbers"]),
-        (["--means=0.1,,0.2"], ["--means must be numbers", "'0.1,,0.2'"]),
+        (["--means="], ["is not numbers separated by commas"]),
+        (["--means=0.1,,0.2"], ["is not numbers separated by commas", "'0.1,,0.2'"]),
         (["--means=0.1,0.2,inf"], ["fixed means must be"]),
         (["--means=0.1,0.2,-0.3"], ["[0, 1]"]),
         (["--prior=2,5", "--prior=1,1", "--prior=x"], ["two numbers A,B", "'x'"]),
@@ -235,11 +234,8 @@ def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) ->
         (["--world=gaussian", "--policy=exp3-set"], ["'exp3-set'", "bounded interval"]),
         (["--world=gaussian", "--policy=kl-ucb"], ["'kl-ucb'"]),
         (["--world=gaussian", "--policy=ids-n(gain=joint)"], ["'information'", "gain=bound"]),
-    ],
-    ids=lambda value: " ".join(value),
-)
-def test_bad_models_are_refused(place: Path, options: list[str], words: list[str]) -> None:
-    message = refused_command(place, [*MODELS, *options])
-    missing = [word for word in words if word not in message]
-    assert not missing, message
-    assert refused_command(place, [*MODELS, "--output=out", *options]) == message
+    ]:
+        message = refused_command(place, [*MODELS, *options])
+        missing = [word for word in words if word not in message]
+        assert not missing, message
+        assert refused_command(place, [*MODELS, "--output=out", *options]) == message
