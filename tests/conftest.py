@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,16 @@ def postgres() -> Iterator[PostgresServer]:
     server.remove()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.process)])
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium; one for each worker of pytest-xdist."""
+    from helpers.dashboards import chromium
+
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place for a new store, in each kind of database."""
     if request.param == "sqlite":

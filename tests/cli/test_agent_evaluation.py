@@ -50,10 +50,10 @@ def test_json_has_the_numbers_of_python(log: DecisionLog) -> None:
 def test_the_table_has_values_intervals_and_warnings(log: DecisionLog) -> None:
     text = run("evaluate", "log.parquet", "--policy=uniform", "--policy=eve")
     found = evaluate(log, "uniform")
-    assert f"{found.value:.4g}" in text
-    assert f"[{found.interval[0]:.3f}, {found.interval[1]:.3f}]" in text
+    assert f"{found.value:.5g}" in text
+    assert f"{found.interval[0]:.5g}, {found.interval[1]:.5g}" in text
     assert "30 decisions, 1 open one left out" in text
-    assert "(uniform; eve): only 30 decisions: the asymptotic interval is not reliable." in text
+    assert "(eve): only 30 decisions: the asymptotic interval is not reliable." in text
 
 
 def test_logs_of_other_systems_are_read_with_a_graph(place: Path) -> None:
@@ -62,15 +62,6 @@ def test_logs_of_other_systems_are_read_with_a_graph(place: Path) -> None:
     )
     found: Any = answer("evaluate", "other.csv", "--policy=2", "--graph=edges(1-2)", "--arms=1,2")
     assert found["evaluations"][0]["estimator"] == "dr-side"
-
-
-def test_arms_of_a_command_may_be_integers_in_the_log(place: Path) -> None:
-    (place / "log.jsonl").write_text(
-        '{"arm": 10, "pi": {"10": 0.5, "20": 0.5}, "outcomes": {"10": 1, "20": 0}}\n'
-    )
-    found: Any = answer("evaluate", "log.jsonl", "--policy=20", "--graph=star", "--arms=10,20")
-    assert found["evaluations"][0]["policy"] == "20"
-    assert found["evaluations"][0]["value"] == 0.0
 
 
 def test_decisions_before_a_date(place: Path) -> None:
@@ -83,26 +74,23 @@ def test_decisions_before_a_date(place: Path) -> None:
         assert found["evaluations"][0]["value"] == value
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
+def test_bad_logs_are_refused_in_one_line(place: Path) -> None:
+    for content, words in [
         ("arm,reward\na,1\n", ["no column 'probability' or 'pi'"]),
         (ROWS + "a,0,1\n", ["played with probability 0"]),
         (ROWS + "a,0.5,nan\n", ["row 1", "finite"]),
         ('arm,pi,reward\na,"{""a"": 0.5}",1\n', ["sum to 0.5, not 1"]),
         (ROWS + "b,0.5,1\n", ["'a' is neither an arm of the log nor a policy", "unknown policy"]),
         (ROWS, ["it has no rows below the names of the columns"]),
-    ],
-)
-def test_bad_logs_are_refused_in_one_line(place: Path, content: str, words: list[str]) -> None:
-    (place / "log.csv").write_text(content)
-    message = refused_command(place, ["evaluate", "log.csv", "--policy=a"])
-    assert all(word in message for word in words), message
+    ]:
+        (place / "log.csv").write_text(content)
+        message = refused_command(place, ["evaluate", "log.csv", "--policy=a"])
+        assert all(word in message for word in words), message
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+@pytest.mark.usefixtures("log")
+def test_other_bad_input_is_refused(place: Path) -> None:
+    for command in [
         "evaluate none.parquet --policy=a",
         'evaluate log.parquet --policy={"ann":1',
         "evaluate log.parquet --policy=ann --estimator=magic",
@@ -113,8 +101,5 @@ def test_bad_logs_are_refused_in_one_line(place: Path, content: str, words: list
         "evaluate log.parquet",
         "agent log a.db --output=log.xlsx",
         "agent log a.db",
-    ],
-)
-@pytest.mark.usefixtures("log")
-def test_other_bad_input_is_refused(command: str, place: Path) -> None:
-    check_refusal(refused_command(place, command.split()))
+    ]:
+        check_refusal(refused_command(place, command.split()))

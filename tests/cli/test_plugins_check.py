@@ -7,14 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from helpers.plugin_command_line import MINE, refused, run
 
 from graphbandits import check_plugins
 from graphbandits.testing import Verdict, contract
 
 
-@pytest.mark.process
 def test_check_prints_one_verdict_per_check(plugin_place: Path) -> None:
     verdicts: list[dict[str, Any]] = json.loads(run("check", "mine.py", "--json"))
     assert {verdict["outcome"] for verdict in verdicts} == {"passed"}
@@ -41,23 +39,6 @@ def test_check_accepts_names_and_single_checks(plugin_place: Path) -> None:
     ]
     assert shown.count("passed   form") == 2
     assert shown.count("passed   simplex") == 1
-
-
-@pytest.mark.statistical
-def test_check_accepts_text_forms_of_worlds_and_posteriors() -> None:
-    """They have three arms."""
-    chosen = ("normal(sd=2)", "gaussian(noise=0.5)", "bernoulli")
-    verdicts = check_plugins(chosen, only=["form", "mean", "prior"])
-    assert {verdict.outcome for verdict in verdicts} == {"passed"}
-    assert [(v.check.kind, v.check.name) for v in verdicts] == [
-        ("posterior", "form"),
-        ("posterior", "mean"),
-        *[("world", "form"), ("world", "prior")] * 3,  # two examples without parameters
-    ]
-    assert verdicts[0].example.arms == verdicts[2].example.arms == 3
-    assert verdicts[0].example.sds.tolist() == [2.0] * 3
-    assert verdicts[2].example.prior.noise == 0.5
-    assert "noise must be" in refused("check", "normal(noise=-1)")
 
 
 def test_contract_violation_is_shown_with_exit_code_1(plugin_place: Path) -> None:

@@ -42,7 +42,7 @@ def run_python(*words: str, **variables: str) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.process
+@pytest.mark.nightly
 def test_nothing_is_compiled_after_precompile(tmp_path: Path) -> None:
     cache = tmp_path / "kernels"
     command = ("-m", "graphbandits", "precompile", "--policies", "ts-n-sampled")
@@ -56,23 +56,17 @@ def test_nothing_is_compiled_after_precompile(tmp_path: Path) -> None:
     assert run_python("-c", other, **kept).stdout.split() != []
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_unknown_names_are_errors_before_anything_is_compiled() -> None:
+    for words, message in [
         (["--policies", "nope"], "unknown policy 'nope'"),
         (["--worlds", "nope"], "unknown world 'nope'"),
-    ],
-)
-def test_unknown_names_are_errors_before_anything_is_compiled(
-    words: list[str], message: str
-) -> None:
-    result = RUNNER.invoke(app, ["precompile", *words])
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stdout == ""
+    ]:
+        result = RUNNER.invoke(app, ["precompile", *words])
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert result.stdout == ""
 
 
-@pytest.mark.process
 def test_a_directory_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no directory")

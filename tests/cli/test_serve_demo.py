@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import signal
 import socket
@@ -97,7 +96,6 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
         os.kill(child, signal.SIGKILL)
 
 
-@pytest.mark.process
 def test_a_demo_from_its_start_to_control_c(demo: Demo) -> None:
     process = demo.start()
     assert process.stdout is not None
@@ -128,7 +126,7 @@ def test_a_demo_from_its_start_to_control_c(demo: Demo) -> None:
     demo.check_nothing_is_left()
 
 
-@pytest.mark.process
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_start_leaves_nothing(demo: Demo, number: signal.Signals) -> None:
     process = demo.start()
@@ -141,7 +139,7 @@ def test_a_signal_during_the_start_leaves_nothing(demo: Demo, number: signal.Sig
     demo.check_nothing_is_left()
 
 
-@pytest.mark.process
+@pytest.mark.nightly
 def test_a_killed_demo_leaves_nothing(demo: Demo) -> None:
     process = demo.start()
     demo.wait_for_service()
@@ -150,21 +148,7 @@ def test_a_killed_demo_leaves_nothing(demo: Demo) -> None:
     demo.check_nothing_is_left()
 
 
-@pytest.mark.process
-def test_a_closed_terminal_leaves_nothing(demo: Demo) -> None:
-    number, terminal = pty.fork()
-    if number == 0:  # the terminal of this process ends with the other side
-        try:
-            os.execve(demo.command[0], demo.command, demo.variables)
-        finally:
-            os._exit(1)
-    demo.wait_for_service()
-    os.close(terminal)
-    wait_until(lambda: os.waitpid(number, os.WNOHANG)[0] == number)
-    demo.check_nothing_is_left()
-
-
-@pytest.mark.process
+@pytest.mark.nightly
 def test_a_service_that_dies_ends_the_demo(demo: Demo) -> None:
     process = demo.start()
     os.kill(demo.wait_for_service(), signal.SIGKILL)
@@ -174,23 +158,24 @@ def test_a_service_that_dies_ends_the_demo(demo: Demo) -> None:
     demo.check_nothing_is_left()
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "httpx", "uvicorn"])
-def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    monkeypatch.setattr(
-        "graphbandits.cli.serve.find_spec", lambda name: None if name == missing else name
-    )
-    result = RUNNER.invoke(app, ["demo"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1
-    assert re.search(r"python -m pip install ['\"]graphbandits\[serve\]['\"]", result.stderr)
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for missing in ["fastapi", "httpx", "uvicorn"]:
+        monkeypatch.setattr(
+            "graphbandits.cli.serve.find_spec",
+            lambda name, missing=missing: None if name == missing else name,
+        )
+        result = RUNNER.invoke(app, ["demo"])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.count("\n") == 1
+        assert re.search(r"python -m pip install ['\"]graphbandits\[serve\]['\"]", result.stderr)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [(["--port", "0"], "--port must be 1 to 65535"), (["--port", "x"], "is not an integer")],
-)
-def test_bad_ports_are_refused(words: list[str], message: str) -> None:
-    result = RUNNER.invoke(app, ["demo", *words])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
+def test_bad_ports_are_refused() -> None:
+    for words, message in [
+        (["--port", "0"], "--port must be 1 to 65535"),
+        (["--port", "x"], "is not an integer"),
+    ]:
+        result = RUNNER.invoke(app, ["demo", *words])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1

@@ -8,7 +8,6 @@ import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.made_up_results import same
@@ -19,10 +18,7 @@ from graphbandits.cli import app
 from graphbandits.plugins import unload_plugin
 from graphbandits.simulation import workers
 from graphbandits.simulation.run import simulate_plan
-from graphbandits.study.directory import Directory
 from graphbandits.study.experiment import load_experiment
-
-pytestmark = pytest.mark.process
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
@@ -149,19 +145,6 @@ def test_policy_that_raises_in_some_trials_does_not_affect_others(place: Path) -
     assert "Left out" not in (place / "out" / "report.html").read_text("utf-8")
 
 
-def test_failures_are_tried_again_and_fail_again(place: Path) -> None:
-    (place / "broken").touch()
-    words = ["run", "one.toml", "--shard=4", "--workers=1"]
-    results = [invoke(*words) for _ in range(2)]
-    before = shards(place / "one")
-    assert len(before) == 5
-    for result in results:
-        failed, error = result.stderr.splitlines()
-        assert result.exit_code == 2
-        assert failed.startswith("failed: 'frail', trials 8 to 9: ")
-        assert error.startswith("Error: 1 shard failed; ")
-
-
 def test_only_some_of_many_failures_are_listed(place: Path) -> None:
     (place / "broken").touch()
     result = invoke("run", "one.toml", "--shard=2", "--trials=14", "--workers=1")
@@ -232,50 +215,21 @@ def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
     assert not (place / "new").exists()
 
 
-def test_a_dry_run_of_many_cells_shows_the_first_and_the_last(place: Path) -> None:
-    values = ", ".join(str(c) for c in range(1, 46))
-    (place / "study.toml").write_text(STUDY.replace("[1, 2, 3]", f"[{values}]"))
-    shown = run("study.toml", "--dry-run")
-    shown_at = [int(c) for c in re.findall(r"^ *c = (\d+) ", shown, re.MULTILINE)]
-    assert shown_at == [*range(1, 21), *range(26, 46)]
-    assert "... (5 more)" in shown
-    assert "45 simulations; 460 of 460 trials to run." in shown
+def test_invalid_shard_size_or_number_of_workers_is_refused(place: Path) -> None:
+    for option in ["shard", "workers"]:
+        for number in [0, -1]:
+            before = everything(place)
+            message = refused("one.toml", f"--{option}={number}")
+            assert f"{option} must be a whole number of at least 1, not {number}" in message
+            assert everything(place) == before
 
 
-def test_a_dry_run_refuses_what_a_run_refuses(place: Path) -> None:
-    before = everything(place)
-    assert "unknown policy 'idsn'" in refused("study.toml", "--dry-run", "--policy=idsn")
-    assert "trials" in refused("study.toml", "--dry-run", "--trials=0")
-    (place / "study").mkdir()
-    (place / "study" / "study.json").write_text('{"format": 99}')
-    assert "has studies of format 99" in refused("study.toml", "--dry-run")
-    (place / "study" / "study.json").unlink()
-    (place / "study").rmdir()
-    assert everything(place) == before
-
-
-@pytest.mark.parametrize("number", [0, -1])
-@pytest.mark.parametrize("option", ["shard", "workers"])
-def test_invalid_shard_size_or_number_of_workers_is_refused(
-    place: Path, option: str, number: int
-) -> None:
-    before = everything(place)
-    message = refused("one.toml", f"--{option}={number}")
-    assert f"{option} must be a whole number of at least 1, not {number}" in message
-    assert everything(place) == before
-
-
-@pytest.mark.parametrize("word", ["x", "2.5", ""])
-def test_shard_size_that_is_no_number_is_refused(place: Path, word: str) -> None:
-    assert "--shard" in refused("one.toml", f"--shard={word}")
-
-
-@pytest.mark.parametrize("address", ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""])
-def test_invalid_cluster_address_is_refused(place: Path, address: str) -> None:
-    message = refused("one.toml", f"--cluster={address}")
-    assert "cluster must be the address of a dask scheduler" in message
-    assert f"not '{address}'" in message
-    assert shards(place / "one") == {}
+def test_invalid_cluster_address_is_refused(place: Path) -> None:
+    for address in ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""]:
+        message = refused("one.toml", f"--cluster={address}")
+        assert "cluster must be the address of a dask scheduler" in message
+        assert f"not '{address}'" in message
+        assert shards(place / "one") == {}
 
 
 def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,51 +244,6 @@ def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
-def test_replacement_of_a_damaged_shard_is_read(place: Path) -> None:
-    run("one.toml", "--shard=4", "--workers=1", "--trials=8")
-    for path in (place / "one" / "shards").rglob("*.parquet"):
-        path.rename(place / path.name.replace(".parquet", f"-{path.parent.name}"))
-    run("one.toml", "--shard=8", "--workers=1", "--trials=8")
-    for path in place.glob("0000000*"):
-        name, series = path.name.rsplit("-", 1)
-        path.rename(place / "one" / "shards" / series / f"{name}.parquet")
-    damaged = [*(place / "one").rglob("0000000000-8.*.parquet")]
-    damaged += (place / "one").rglob("0000000000-4.*.parquet")
-    assert len(damaged) == 4
-    for path in damaged:
-        path.write_bytes(path.read_bytes()[:-1])
-    result = invoke("run", "one.toml", "--shard=4", "--workers=1", "--trials=8")
-    assert result.exit_code == 0
-    assert len(result.stderr.splitlines()) == 4
-    for line in result.stderr.splitlines():
-        assert line.endswith("; it is computed again")
-    whole = load_experiment("one.toml").plan(trials=8)
-    same(open_study("one").cells[0].results(), simulate_plan(whole, progress=False))
-
-
-def test_run_reports_its_requested_trials_despite_a_longer_concurrent_run(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("one.toml", "--trials=30", "--workers=1", "--output=long")
-    other = (place / "long" / "studies" / "one.json").read_bytes()
-    write, first = Directory.write, []
-
-    def another(store: Directory, *given: Any) -> Any:
-        first.append(1)
-        if len(first) == 1:  # a run of more trials begins, and writes its record
-            (store.path / "studies" / "one.json").write_bytes(other)
-        return write(store, *given)
-
-    monkeypatch.setattr(Directory, "write", another)
-    run("one.toml", "--trials=5", "--workers=1", "--output=short")
-    assert (
-        json.loads((place / "short" / "summary.json").read_text())["one"]["settings"]["trials"] == 5
-    )
-    # the record is that of the run that began last
-    assert open_study("short").trials == 30
-
-
-@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
 def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
     run("one.toml", "--workers=1", "--output=out")
     (place / "one.toml").write_text(ONE.replace("horizon = ", "horizon = 1"))
@@ -346,7 +255,6 @@ def test_replaced_study_of_the_same_name_is_reported(place: Path) -> None:
     )
 
 
-@pytest.mark.process
 def test_printed_command_reproduces_the_study(place: Path) -> None:
     (place / "seeds.toml").write_text(ONE + '[[sweeps]]\nparameter = "seed"\nvalues = [3, 4]\n')
     for name in ("one.toml", "seeds.toml", "study.toml"):
@@ -359,30 +267,6 @@ def test_printed_command_reproduces_the_study(place: Path) -> None:
         assert shards(place / "out") == before
 
 
-def test_stop_while_drawing_figures_shows_how_to_resume(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*given: Any, **more: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("graphbandits.study.export.regret_figure", stop)
-    result = invoke("run", "one.toml", "--workers=1")
-    assert result.exit_code == 130
-    assert result.stderr == (
-        "stopped; 20 of 20 trials are stored in one; run the same command again to continue.\n"
-    )
-
-
 def test_bounds_of_a_sweep_are_refused(place: Path) -> None:
     assert "study.toml has sweeps, which have no bounds" in refused("study.toml", "--bounds")
     assert not (place / "study").exists()
-
-
-def test_names_of_figures_have_no_path_in_them(place: Path) -> None:
-    (place / "sub").mkdir()
-    (place / "sub" / "e.csv").write_text("source,target\na,b\nb,c\n")
-    text = re.sub(r"(graph|prior|horizon) = .*\n", "", ONE)
-    grid = 'grid = {horizon = [3, 5], graph = ["file:sub/e.csv"]}'
-    (place / "grid.toml").write_text(f"{text}[[sweeps]]\n{grid}\n")
-    run("grid.toml", "--workers=1")
-    assert (place / "grid" / "figure-grid-horizon-graph-file-sub-e.csv.png").is_file()

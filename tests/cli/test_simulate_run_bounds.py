@@ -6,16 +6,11 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
-from helpers.made_up_results import same
 from helpers.report_pages import Node, Page
 from typer.testing import CliRunner
 
-from graphbandits import open_study, simulate
 from graphbandits.cli import app
-
-pytestmark = pytest.mark.process
 
 LOG5 = math.log(5)
 RUNNER = CliRunner(env={"COLUMNS": "200"})
@@ -79,31 +74,7 @@ def test_summary_has_bounds_and_figure_has_them_on_request(tmp_path: Path) -> No
         page = Page((place / "report.html").read_text()).root
         assert len(table_of(page)) == 3
         (command,) = page.all("pre", class_="command")
-        assert command.text.endswith(" --bounds") is asked
-
-
-def test_run_and_reproduce_draw_bounds_if_asked(tmp_path: Path) -> None:
-    text = run("run", "paper-2a", "--trials", 2, "--output", tmp_path / "run", "--bounds")
-    assert "Corollary 2" in text
-    place = tmp_path / "reproduced"
-    assert "Theorem" not in run("reproduce", "--figure", "2b", "--trials", 2, "--output", place)
-    text = run("reproduce", "--figure", "1b", "--trials", 2, "--output", place, "--bounds")
-    assert "Theorem 2" in text
-    summary = json.loads((place / "summary.json").read_text())
-    names = {key: [b["name"] for b in part["bounds"]] for key, part in summary.items()}
-    assert names == {
-        "1b": ["Theorem 1", "Theorem 2", "earlier bound"],
-        "2b": ["Theorem 1", "Theorem 3"],  # from the earlier run
-    }
-    drawn = {key: (place / f"figure-{key}.svg").read_text().count('id="bound"') for key in names}
-    assert drawn == {"1b": 2, "2b": 0}
-
-
-def test_a_sweep_has_no_figure_for_bounds(tmp_path: Path) -> None:
-    result = RUNNER.invoke(app, ["run", "density", "--bounds", f"--output={tmp_path / 'x'}"])
-    assert result.exit_code == 2
-    assert "density has sweeps" in result.stderr
-    assert not (tmp_path / "x").exists()
+        assert (" --bounds" in command.text) is asked
 
 
 def test_recorded_ratios_give_each_policy_its_own_bound() -> None:
@@ -116,21 +87,3 @@ def test_recorded_ratios_give_each_policy_its_own_bound() -> None:
         assert list(bound["policies"]) == [policy]
         assert bound["policies"][policy]["mean"] < bound["value"] < 40
         assert bound["standard_error"] > 0.0
-
-
-def test_ratios_of_a_sweep_are_kept_for_every_point(tmp_path: Path) -> None:
-    file, out = tmp_path / "swept.toml", tmp_path / "out"
-    file.write_text(
-        'title = "T"\nhorizon = 10\ntrials = 4\narms = 3\npolicies = ["ids-n", "ts-n"]\n'
-        '[[sweeps]]\nparameter = "r"\nvalues = [0.25, 1]\ngraph = "random(r={r})"\n'
-    )
-    run("run", file, "--ratios", "bound", "--output", out)
-    for cell in open_study(out).cells:
-        graph = f"random(r={cell.point['r']})"
-        settings = {"graph": graph, "arms": 3, "horizon": 10, "trials": 4, "ratios": "bound"}
-        alone, kept = simulate(["ids-n", "ts-n"], **settings), cell.results()  # type: ignore[arg-type]
-        same(kept, alone)
-        for name in ("ids-n", "ts-n"):
-            ratios = kept[name].ratios
-            assert ratios is not None
-            assert np.array_equal(ratios.ratio, alone[name].ratios.ratio, equal_nan=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.bad_input import refuses
 from helpers.experiment_files import SINGLE, SWEEP
 from helpers.made_up_results import same
 from typer.testing import CliRunner
@@ -18,15 +16,9 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.errors import InputError
-from graphbandits.plots.style import Look, looks
-from graphbandits.simulation.identity import Series, series_of
 from graphbandits.simulation.run import simulate_plan
 from graphbandits.study.claims import Claim, judge
-from graphbandits.study.directory import Directory
 from graphbandits.study.experiment import load_experiment
-
-pytestmark = pytest.mark.process
 
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 
@@ -107,21 +99,6 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     assert shown.splitlines()[-1].endswith("Open out/report.html in a browser.")
 
 
-def test_policy_has_one_style_in_all_figures_of_an_experiment(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[list[str]] = []
-
-    def seen(names: Iterable[str]) -> dict[str, Look]:
-        given.append(list(dict.fromkeys(names)))
-        return looks(given[-1])
-
-    monkeypatch.setattr("graphbandits.plots.style.looks", seen)
-    run("run", "sweep.toml", "--workers", 1)
-    # two figures, and two widths of each in the page
-    assert given == [["ts-n", "eps-greedy-lp(c=…)", "ids-n"]] * 6
-
-
 def test_the_table_of_a_sweep_has_means_and_marks_the_best(place: Path) -> None:
     shown = run("run", "sweep.toml", "--output", "out")
     for value in ("5", "0.5", "2"):
@@ -166,42 +143,7 @@ def test_too_long_output_name_is_reported_before_anything_runs(place: Path, lett
     assert "too long; choose a shorter name" in message
 
 
-def test_stopped_sweep_keeps_finished_trials(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = Directory.write
-
-    def stop_at_two(store: Directory, series: Series, *more: Any) -> Any:
-        if series.name == at_two:
-            raise KeyboardInterrupt
-        return write(store, series, *more)
-
-    cells = load_experiment("sweep.toml").plans()
-    at_two = series_of(cells[2], "eps-greedy-lp(c=2)").name
-    with monkeypatch.context() as patched:
-        patched.setattr(Directory, "write", stop_at_two)
-        result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers", "1"])
-    assert result.exit_code == 130
-    # ts-n, which is the same for all c, and eps-greedy-lp at c = 5 and c = 0.5
-    stored = "15 of 40 trials are stored in sweep"
-    assert result.stderr == f"stopped; {stored}; run the same command again to continue.\n"
-    study, before = open_study("sweep"), shards(place / "sweep")
-    assert len(before) == 3
-    alone = simulate_plan(cells[1], progress=False)
-    same(study.cell(c=0.5).results(), alone)
-    with refuses(
-        InputError, match=r"5 of 5 trials of 'eps-greedy-lp\(c=2\)' at c = 2 are missing in"
-    ):
-        study.results(c=2)
-    assert not list((place / "sweep").glob("figure-*"))
-    run("run", "sweep.toml", "--workers", 1)
-    after = shards(place / "sweep")
-    assert len(after) == 8
-    assert before.items() <= after.items()
-    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        same(cell.results(), simulate_plan(whole, progress=False))
-
-
 @pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "computed"),
     [
@@ -267,33 +209,3 @@ def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -
         assert text in page
     assert judgement.verdict in shown
     assert f"{ours.mean[-1]:.2f} ({ours.standard_error[-1]:.2f})" in shown
-
-
-def test_one_trial_gives_no_verdict_on_claims_and_published_means(place: Path) -> None:
-    shown = run("run", "single.toml", "--trials", 1)
-    assert "nan" not in shown
-    summary = read_json(place / "single" / "summary.json")["single"]
-    assert summary["claims"][0]["verdict"] == "unknown"
-    assert summary["published"]["means"]["ts-n"]["distance"] is None
-
-
-def test_policy_on_a_repeated_problem_is_run_once(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written, write = [], Directory.write
-
-    def count(store: Directory, series: Series, *more: Any) -> Any:
-        written.append(series.name)
-        return write(store, series, *more)
-
-    monkeypatch.setattr(Directory, "write", count)
-    run("run", "sweep.toml", "--workers", 1)
-    cells = load_experiment("sweep.toml").plans()
-    series = [series_of(c, name).name for c in cells for name in c.policies]
-    assert len(series) == 10
-    assert len({series_of(cell, "ts-n").name for cell in cells[:3]}) == 1
-    assert len({series_of(cell, "ts-n").name for cell in cells}) == 3
-    # each once, in the order of the cells
-    assert written == list(dict.fromkeys(series))
-    for cell, whole in zip(open_study("sweep").cells, cells, strict=True):
-        same(cell.results(), simulate_plan(whole, progress=False))

@@ -45,7 +45,6 @@ def run(*args: object) -> str:
     return result.stdout
 
 
-@pytest.mark.process
 def test_report_command_writes_page_and_summary(tmp_path: Path) -> None:
     study = grid(tmp_path / "g")
     text = run(tmp_path / "g")
@@ -75,29 +74,24 @@ def test_report_command_selects_studies_and_output(tmp_path: Path) -> None:
     assert "The study c: no policy is complete yet." in root.text
 
 
-@pytest.mark.parametrize(
-    ("args", "fragment"),
-    [
+def test_bad_input_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
+    run_study(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
+    Directory.create(tmp_path / "empty")
+    for args, fragment in [
         (["nowhere"], "nowhere has no studies: the directory does not exist"),
         (["empty"], "has no studies"),
         (["s", "--study", "b"], "no study 'b'"),
         (["s", "--output", "page.json"], "'page.json': give the name of an .html file"),
         (["s", "--output", "no/page.html"], "cannot write no/page"),
         (["begun"], "no policy in begun is complete yet"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], fragment: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run_study(tmp_path / "s", "a", [Point(plan("ts-n", trials=2))])
-    run_study(tmp_path / "begun", "a", [Point(plan("ts-n", trials=2), there={"ts-n": []})])
-    Directory.create(tmp_path / "empty")
-    result = RUNNER.invoke(app, ["report", *args])
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: ")
-    assert fragment in result.stderr
-    assert result.stderr.count("\n") == 1
+    ]:
+        result = RUNNER.invoke(app, ["report", *args])
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Error: ")
+        assert fragment in result.stderr
+        assert result.stderr.count("\n") == 1
 
 
 def test_a_damaged_shard_is_named(tmp_path: Path) -> None:

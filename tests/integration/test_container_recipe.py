@@ -1,8 +1,8 @@
 """Dockerfile, compose.yaml and docs/deployment.md: static checks, and the recipe without Docker.
 
-The slow test carries out the instructions of the Dockerfile in a temporary directory and starts the
-result as the container would. It replaces what only Docker can do: the base image by an environment
-of this Python, and layers by copies whose times are whole seconds.
+The nightly test carries out the instructions of the Dockerfile in a temporary directory and starts
+the result as the container would. It replaces what only Docker can do: the base image by an
+environment of this Python, and layers by copies whose times are whole seconds.
 """
 
 from __future__ import annotations
@@ -469,8 +469,7 @@ def content(place: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.process
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("writable", [False, True], ids=["as built", "writable cache"])
 def test_the_recipe_makes_a_service_that_compiles_nothing(image: Image, writable: bool) -> None:
     """With a cache that can be written, a compilation would leave a file; otherwise a warning."""

@@ -361,7 +361,7 @@ def bad_options() -> Iterator[Any]:
             ([world, f"--posterior={unknown}"], [f"unknown posterior '{unknown}'"]),
             ([world, f"--means={given.bad_means}"], ["fixed means must be"]),
             ([world, "--means=0.5,0.5"], ["3 in graph", "2 in means"]),
-            ([world, "--means=a,b,c"], ["--means must be numbers", "'a,b,c'"]),
+            ([world, "--means=a,b,c"], ["'--means'", "'a,b,c'"]),
             ([world, "--prior=colour=1"], ["no parameter 'colour'"]),
             ([world, "--prior=1,1", "--prior=1,1"], ["2 in prior", "3 in graph"]),
             ([world, "--means=0.5,0.5,0.5", "--arms=4"], ["4 in arms", "3 in means"]),

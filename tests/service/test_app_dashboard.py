@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from helpers.dashboards import Dashboard, Served, chromium, service
+from helpers.dashboards import Dashboard, Served, service
 
 import graphbandits.service
 from graphbandits import Agent
@@ -48,12 +48,8 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touc
 #: The time of the picture: that of the last decision.
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC).timestamp()
 
-in_browser = [
-    pytest.mark.browser,
-    pytest.mark.process,
-    # all tests share one browser: with pytest-xdist they stay on one worker
-    pytest.mark.xdist_group("browser"),
-]
+# all tests share one browser: with pytest-xdist they stay on one worker
+in_browser = pytest.mark.xdist_group("browser")
 
 Open = Callable[..., Dashboard]
 
@@ -70,12 +66,6 @@ def play(agent: Agent, rounds: int, every: int = 4) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service without tokens: every request is that of an admin."""
     place = tmp_path_factory.mktemp("open") / "agents.db"
@@ -83,9 +73,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     graph = "edges(1-2 2>3:0.5 3>2:0.25 3-4)"
     play(Agent("ids-n", users, graph, seed=3, store=place, name="users"), 12)
     play(Agent("ids-n", HOSTILE, "star", seed=5, store=place, name=HOSTILE_AGENT), 15)
-    play(Agent("exp3-ix", 4, "ring", seed=2, store=place, name="losses"), 4)
-    many = [f"user-{i:04d}" for i in range(3500)]
-    play(Agent("ts-n", many, "ring", seed=2, store=place, name="many"), 3)
     with service(place) as found:
         yield found
 
@@ -186,29 +173,7 @@ class TestAgents:
         cells = [row.locator("th, td").all_inner_texts() for row in rows]
         shown = [[*one[:2], *map(number, one[2:])] for one in cells]
         assert shown == expected
-        assert {"users", HOSTILE_AGENT, "many"} <= {one[0] for one in shown}
-
-    def test_the_arrow_keys_move_through_the_list_and_enter_opens(self, dashboard: Open) -> None:
-        opened = dashboard()
-        links = opened.page.locator("tbody a")
-        links.first.focus()
-        opened.page.keyboard.press("ArrowDown")
-        name = links.nth(1).inner_text()
-        assert opened.page.evaluate("document.activeElement.innerText") == name
-        opened.page.keyboard.press("Enter")
-        opened.page.get_by_role("heading", level=1, name=name).wait_for()
-
-    def test_an_empty_store_shows_the_command_for_the_first_agent(
-        self, browser: Any, tmp_path: Path
-    ) -> None:
-        place = tmp_path / "empty.db"
-        open_store(place).close()
-        with service(place) as served:
-            opened = Dashboard(browser, served)
-            opened.page.get_by_text("No agents yet.").wait_for()
-            command = opened.page.locator("pre").inner_text()
-            assert command.startswith(f"graphbandits agent init {place} ")
-            opened.close()
+        assert {"users", HOSTILE_AGENT} <= {one[0] for one in shown}
 
     def test_an_unknown_agent_is_an_error_in_a_sentence(self, browser: Any, served: Served) -> None:
         opened = Dashboard(browser, served, "#/agents/unknown")
@@ -258,6 +223,7 @@ class TestAgent:
         numbers.filter(has_text="Plays").get_by_text(str(plays), exact=True).wait_for()
         assert opened.page.evaluate("window.same")
 
+    @pytest.mark.nightly
     def test_a_lost_connection_is_shown_and_missed_entries_come_later(
         self, browser: Any, tmp_path: Path
     ) -> None:
@@ -279,28 +245,6 @@ class TestAgent:
             assert opened.page.evaluate("window.same")
             opened.complaints.clear()  # the browser notes the failed requests
             opened.close()
-
-    def test_thousands_of_entries_leave_few_rows(self, dashboard: Open, served: Served) -> None:
-        path = new_agent(served, "busy")
-        opened = dashboard("#/agents/busy")
-        opened.page.get_by_text("Live", exact=True).wait_for()
-        for _ in range(4):
-            made = served.post(f"{path}/decisions", {"n": 500})["decisions"]
-            outcomes = {one["id"]: {one["arm"]: 0} for one in made}
-            served.post(f"{path}/outcomes", {"outcomes": outcomes})
-        opened.wait("document.querySelectorAll('.agent-head dd')[1].textContent === '2,000'")
-        opened.wait("document.querySelectorAll('.stream .entry').length === 200")
-        # the explained decision is the last one, which is not among these entries
-        last = served.get(f"{path}/decisions", limit=1)["decisions"][0]
-        for _ in range(2):
-            details = opened.page.get_by_role("link", name="Details")
-            opened.wait(f"document.body.innerHTML.includes('/decisions/{last['id']}')")
-            assert str(details.get_attribute("href")).endswith(last["id"])
-            opened.page.reload()
-        newest = served.get(f"{path}/history", last=1)["entries"][0]
-        opened.page.get_by_role("link", name="Log", exact=True).click()
-        row = opened.panel("Journal").locator("tbody tr").first
-        row.get_by_text(f"{newest['number']:,}", exact=True).wait_for()
 
     def test_the_live_list_can_be_held(self, dashboard: Open, served: Served) -> None:
         path = new_agent(served, "held")
@@ -375,14 +319,6 @@ class TestAgent:
         assert after != before
         assert after.split(": ")[0] in points["arms"]
 
-    def test_policies_without_a_posterior_are_shown_without_numbers(self, dashboard: Open) -> None:
-        opened = dashboard("#/agents/losses")
-        opened.page.get_by_text("there are no probabilities of being the best").wait_for()
-        opened.page.locator(".words .lead").wait_for()
-        assert opened.page.locator(".frontier").count() == 0
-        opened.page.get_by_role("link", name="Trend", exact=True).click()
-        opened.page.get_by_text("There is no trend.").wait_for()
-
     def test_the_trend_has_the_numbers_of_the_service(
         self, dashboard: Open, served: Served
     ) -> None:
@@ -400,6 +336,7 @@ class TestAgent:
             drawn = chart.locator(".plot").evaluate("(one) => one.plot.data")
             assert drawn == [trend["decision"], trend[key]]
 
+    @pytest.mark.nightly
     def test_a_chart_is_read_by_pointer_and_keyboard_and_zoomed(
         self, dashboard: Open, served: Served
     ) -> None:
@@ -473,19 +410,15 @@ class TestAgent:
         arms = opened.panel("Do outcomes contradict the posterior?").locator("tbody th")
         assert arms.all_inner_texts() == [one["arm"] for one in health["test"]["arms"]]
 
-    @pytest.mark.parametrize(
-        ("label", "kind"), [("Parquet", "parquet"), ("CSV", "csv"), ("JSON lines", "jsonl")]
-    )
-    def test_the_log_is_downloaded_in_each_format(
-        self, dashboard: Open, served: Served, label: str, kind: str
-    ) -> None:
-        answer = httpx.get(f"{served.address}agents/users/log", params={"format": kind})
-        opened = dashboard("#/agents/users/log")
-        with opened.page.expect_download() as download:
-            opened.page.get_by_role("button", name=label).click()
-        assert download.value.suggested_filename == f"users-log.{kind}"
-        assert Path(download.value.path()).read_bytes() == answer.content
-        opened.page.get_by_text(f"Saved as users-log.{kind}").wait_for()
+    def test_the_log_is_downloaded_in_each_format(self, dashboard: Open, served: Served) -> None:
+        for label, kind in [("Parquet", "parquet"), ("CSV", "csv"), ("JSON lines", "jsonl")]:
+            answer = httpx.get(f"{served.address}agents/users/log", params={"format": kind})
+            opened = dashboard("#/agents/users/log")
+            with opened.page.expect_download() as download:
+                opened.page.get_by_role("button", name=label).click()
+            assert download.value.suggested_filename == f"users-log.{kind}"
+            assert Path(download.value.path()).read_bytes() == answer.content
+            opened.page.get_by_text(f"Saved as users-log.{kind}").wait_for()
 
 
 # The graph ----------------------------------------------------------------------------------------
@@ -540,84 +473,6 @@ class TestGraph:
         ]
         panel.get_by_role("button", name="bob").first.click()
         panel.get_by_role("heading", name="bob").wait_for()
-
-    def test_a_click_on_the_canvas_chooses_the_arm(self, dashboard: Open) -> None:
-        opened = dashboard("#/agents/users?arm=eve")
-        opened.page.locator(".arm-panel").wait_for()
-        opened.page.wait_for_timeout(500)  # the layout is computed in the background
-        # an arm is where its colour is not that of the card
-        spot = opened.page.evaluate(
-            """() => {
-                 const canvas = document.querySelector("canvas.graph");
-                 const { width, height } = canvas;
-                 const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
-                 const ratio = width / canvas.clientWidth;
-                 const filled = (x, y) => data[4 * (y * width + x) + 3] === 255;
-                 const found = [];
-                 for (let y = 12; y < height - 12; y += 4) {
-                   for (let x = 12; x < width - 12; x += 4) {
-                     let all = true;
-                     for (const [dx, dy] of [[0, 0], [7, 0], [-7, 0], [0, 7], [0, -7]]) {
-                       all = all && filled(x + dx, y + dy);
-                     }
-                     if (all) found.push([x / ratio, y / ratio]);
-                   }
-                 }
-                 return found;
-               }"""
-        )
-        assert spot
-        chosen = set()
-        for x, y in spot[:: max(1, len(spot) // 40)]:
-            opened.page.locator("canvas.graph").click(position={"x": x, "y": y})
-            opened.page.wait_for_timeout(30)
-            chosen |= set(opened.texts(".arm-panel h3"))
-        assert chosen == {"ann", "bob", "eve", "joe"}
-
-    def test_of_a_large_graph_the_part_around_the_chosen_arm_is_loaded(
-        self, dashboard: Open
-    ) -> None:
-        opened = dashboard("#/agents/many")
-        opened.page.get_by_text("3,000 of 3,500 arms are drawn").wait_for()
-        opened.page.get_by_role("combobox", name="Search for an arm").fill("user-2345")
-        opened.page.get_by_role("option", name="user-2345").click()
-        panel = opened.page.locator(".arm-panel")
-        panel.get_by_role("heading", name="user-2345").wait_for()
-        panel.get_by_role("button", name="user-2344").wait_for()
-        panel.get_by_role("button", name="user-2346").wait_for()
-        asked = [url for url in opened.requests if "around=user-2345" in url]
-        assert len(asked) >= 1
-
-    def test_an_unknown_arm_of_an_address_is_a_sentence_beside_the_graph(
-        self, browser: Any, served: Served
-    ) -> None:
-        opened = Dashboard(browser, served, "#/agents/users?arm=zoe")
-        answer = httpx.get(served.address + "agents/users/graph", params={"around": "zoe"})
-        sentence = answer.json()["error"]["message"].rstrip(".").lower()
-        assert sentence in opened.page.get_by_role("alert").inner_text().lower()
-        opened.page.locator(".likeliest").wait_for()
-        opened.complaints.clear()  # the browser notes the status of the answer
-        opened.close()
-
-    def test_the_layout_is_computed_in_a_worker(self, dashboard: Open) -> None:
-        opened = dashboard("#/agents/many")
-        opened.page.get_by_text("Computing the layout").wait_for()
-        opened.page.get_by_text("Computing the layout").wait_for(state="detached")
-        assert [url for url in opened.requests if url.endswith("/static/graph/layout-worker.js")]
-
-    def test_the_graph_is_also_a_table(self, dashboard: Open) -> None:
-        opened = dashboard("#/agents/users")
-        opened.page.get_by_text("Show the graph as a table").click()
-        rows = opened.page.locator(".graph-table tbody tr")
-        rows.nth(3).wait_for()
-        cells = {row.locator("th").inner_text(): row.locator("td").all() for row in rows.all()}
-        reveals = {name: found[-1].inner_text() for name, found in cells.items()}
-        assert reveals == {
-            "ann": "bob",
-            "bob": "ann, eve (0.5)",
-            "eve": "joe, bob (0.25)",
-            "joe": "eve",
-        }
 
 
 # Actions ------------------------------------------------------------------------------------------
@@ -753,12 +608,6 @@ class TestTokens:
         assert answer.status_code == 403
         assert served.get("agents/users")["agent"]["paused"] == []
 
-    def test_an_admin_is_offered_actions(
-        self, browser: Any, guarded: tuple[Served, dict[str, str]]
-    ) -> None:
-        with signed_in(browser, guarded, "admin", "#/agents/users/arms") as opened:
-            opened.page.get_by_role("button", name="Pause bob").wait_for()
-
     def test_a_request_with_a_token_downloads_the_log(
         self, browser: Any, guarded: tuple[Served, dict[str, str]]
     ) -> None:
@@ -790,26 +639,27 @@ class TestNames:
         names = opened.page.locator("tbody th .name").all_inner_texts()
         assert set(names) == {SHOWN.get(name, name) for name in HOSTILE}
 
-    @pytest.mark.parametrize("arm", HOSTILE)
+    @pytest.mark.nightly
     def test_arms_with_hostile_names_are_found_chosen_and_paused(
-        self, dashboard: Open, served: Served, arm: str
+        self, dashboard: Open, served: Served
     ) -> None:
-        shown = SHOWN.get(arm, arm)
-        path = f"agents/{quote(HOSTILE_AGENT, safe='')}"
-        opened = dashboard(f"#/agents/{quote(HOSTILE_AGENT, safe='')}")
-        opened.page.locator(".likeliest").wait_for()
-        search = opened.page.get_by_role("combobox", name="Search for an arm")
-        search.fill(arm[:12].split("\n")[0])
-        opened.page.locator(".found li").filter(has_text=shown).first.click()
-        opened.page.locator(".arm-panel h3").get_by_text(shown, exact=True).wait_for()
-        # the address leads to the same arm
-        opened.page.reload()
-        opened.page.locator(".arm-panel h3").get_by_text(shown, exact=True).wait_for()
-        for word, paused in (("Pause", [arm]), ("Resume", [])):
-            opened.page.locator(".arm-panel").get_by_role("button", name=word).click()
-            opened.page.get_by_role("button", name=f"{word} the arm").click()
-            opened.page.get_by_role("dialog").wait_for(state="detached")
-            assert served.get(path)["agent"]["paused"] == paused
+        for arm in HOSTILE:
+            shown = SHOWN.get(arm, arm)
+            path = f"agents/{quote(HOSTILE_AGENT, safe='')}"
+            opened = dashboard(f"#/agents/{quote(HOSTILE_AGENT, safe='')}")
+            opened.page.locator(".likeliest").wait_for()
+            search = opened.page.get_by_role("combobox", name="Search for an arm")
+            search.fill(arm[:12].split("\n")[0])
+            opened.page.locator(".found li").filter(has_text=shown).first.click()
+            opened.page.locator(".arm-panel h3").get_by_text(shown, exact=True).wait_for()
+            # the address leads to the same arm
+            opened.page.reload()
+            opened.page.locator(".arm-panel h3").get_by_text(shown, exact=True).wait_for()
+            for word, paused in (("Pause", [arm]), ("Resume", [])):
+                opened.page.locator(".arm-panel").get_by_role("button", name=word).click()
+                opened.page.get_by_role("button", name=f"{word} the arm").click()
+                opened.page.get_by_role("dialog").wait_for(state="detached")
+                assert served.get(path)["agent"]["paused"] == paused
 
 
 # Windows ------------------------------------------------------------------------------------------
@@ -818,19 +668,19 @@ class TestNames:
 class TestWindows:
     pytestmark = in_browser
 
-    @pytest.mark.parametrize("name", ["users", HOSTILE_AGENT])
-    def test_a_phone_has_no_horizontal_scrolling(self, dashboard: Open, name: str) -> None:
-        opened = dashboard(**PHONE)
-        opened.page.locator("tbody tr").first.wait_for()
-        wide = "document.scrollingElement.scrollWidth"
-        assert opened.page.evaluate(wide) <= 360
-        for tab in TABS:
-            opened.show(f"#/agents/{quote(name, safe='')}/{tab}")
-            opened.page.locator(".card").first.wait_for()
-            opened.page.wait_for_timeout(500)
-            assert opened.page.evaluate(wide) <= 360, tab
-            here = opened.page.locator(".tabs [aria-current]").bounding_box()
-            assert 0 <= here["x"] <= 360 - here["width"], tab
+    def test_a_phone_has_no_horizontal_scrolling(self, dashboard: Open) -> None:
+        for name in ["users", HOSTILE_AGENT]:
+            opened = dashboard(**PHONE)
+            opened.page.locator("tbody tr").first.wait_for()
+            wide = "document.scrollingElement.scrollWidth"
+            assert opened.page.evaluate(wide) <= 360
+            for tab in TABS:
+                opened.show(f"#/agents/{quote(name, safe='')}/{tab}")
+                opened.page.locator(".card").first.wait_for()
+                opened.page.wait_for_timeout(500)
+                assert opened.page.evaluate(wide) <= 360, tab
+                here = opened.page.locator(".tabs [aria-current]").bounding_box()
+                assert 0 <= here["x"] <= 360 - here["width"], tab
 
     def test_colours_follow_the_system_and_the_choice(self, dashboard: Open) -> None:
         opened = dashboard("#/agents/users", color_scheme="light")
@@ -847,18 +697,20 @@ class TestWindows:
         opened.page.get_by_label("Colours").select_option("system")
         opened.wait(f"{ground} === '{dark}'")
 
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    def test_texts_have_enough_contrast(self, dashboard: Open, scheme: str) -> None:
+    @pytest.mark.nightly
+    def test_texts_have_enough_contrast(self, dashboard: Open) -> None:
         """WCAG AA: 4.5 for texts, against the colour that is behind them."""
-        opened = dashboard("#/agents/users?arm=eve", color_scheme=scheme)
-        opened.page.locator(".arm-panel").wait_for()
-        opened.page.locator(".words .lead").wait_for()
-        for tab in TABS:
-            opened.page.get_by_role("link", name=tab.capitalize(), exact=True).click()
-            opened.page.wait_for_timeout(300)
-            low = opened.page.evaluate(CONTRAST)
-            assert low == [], tab
+        for scheme in ["light", "dark"]:
+            opened = dashboard("#/agents/users?arm=eve", color_scheme=scheme)
+            opened.page.locator(".arm-panel").wait_for()
+            opened.page.locator(".words .lead").wait_for()
+            for tab in TABS:
+                opened.page.get_by_role("link", name=tab.capitalize(), exact=True).click()
+                opened.page.wait_for_timeout(300)
+                low = opened.page.evaluate(CONTRAST)
+                assert low == [], tab
 
+    @pytest.mark.nightly
     def test_every_control_has_a_name_and_is_reached_with_the_keyboard(
         self, dashboard: Open
     ) -> None:
@@ -939,6 +791,7 @@ def png_size(path: Path) -> tuple[int, int]:
 class TestPicture:
     pytestmark = in_browser
 
+    @pytest.mark.nightly
     def test_picture_of_the_readme(self, browser: Any, tmp_path: Path) -> None:
         """Write the picture again if ``UPDATE_SCREENSHOTS`` is set."""
         place = tmp_path / "promotions.db"

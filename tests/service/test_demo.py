@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from typing import Any
 
-import networkx
 import pytest
 
 from graphbandits import Agent, Decision
@@ -19,9 +18,9 @@ from graphbandits.service.demo import (
     CIRCLES,
     Crowd,
     Network,
-    Signals,
     free_port,
     network,
+    noted_signals,
     simulate,
 )
 
@@ -85,24 +84,11 @@ def test_people_have_unique_names_and_the_graph_has_all_of_them(made: Network) -
     assert all(name.isalpha() and name.istitle() for name in made.people)
 
 
-def test_the_network_has_communities_hubs_and_triangles(made: Network) -> None:
-    graph = made.graph()
-    assert networkx.is_connected(graph)
-    degrees = sorted(dict(graph.degree).values())
-    assert degrees[-1] >= 3 * degrees[len(degrees) // 2]
-    assert networkx.average_clustering(graph) > 0.3
-    start, groups = 0, list[set[str]]()
-    for circle in CIRCLES:
-        groups.append(set(made.people[start : start + circle.size]))
-        start += circle.size
-    assert networkx.community.modularity(graph, groups) > 0.5
-
-
 def test_one_in_ten_is_expected_to_accept_and_communities_differ(made: Network) -> None:
     means = {name: a / (a + b) for name, (a, b) in made.prior.items()}
     assert sum(means.values()) / len(means) == pytest.approx(0.1, abs=0.01)
     assert Counter(round(mean, 6) for mean in means.values()) == {
-        circle.accepts: circle.size for circle in CIRCLES
+        accepted: size for size, accepted in CIRCLES
     }
     assert sum(made.accepts.values()) / len(means) == pytest.approx(0.1, abs=0.03)
 
@@ -165,17 +151,6 @@ def test_an_answer_to_a_closed_decision_does_not_lose_the_others(made: Network) 
     clock.now += 59.0
     crowd.answer()
     assert {id_ for _, id_, _ in client.answered} == {client.made[0].id, client.made[2].id}
-
-
-def test_people_unknown_to_the_crowd_are_asked_too(made: Network) -> None:
-    crowd, client, clock = crowd_of(made)
-    client.agent.add_arm("Xaver", prior=(9, 1), edges=["Ada"])
-    for name in made.people:
-        client.agent.pause(name)
-    crowd.offer()
-    assert client.made[0].arm == "Xaver"
-    clock.now += 59.0
-    crowd.answer()
 
 
 class Scripted:
@@ -244,55 +219,20 @@ def test_the_next_free_port_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
             free_port()
 
 
-@pytest.mark.parametrize("port", [-1, 0, 65536, 10**20])
-def test_a_port_that_does_not_exist_is_refused(port: int) -> None:
-    with pytest.raises(InputError, match=f"1 to 65535, not {port}"):
-        free_port(port)
+def test_a_port_that_does_not_exist_is_refused() -> None:
+    for port in [-1, 0, 65536, 10**20]:
+        with pytest.raises(InputError, match=f"1 to 65535, not {port}"):
+            free_port(port)
 
 
 def test_signals_are_noted_and_handlers_restored() -> None:
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    # a process in the background ignores some of them
+    known = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    numbers = [one for one in known if signal.getsignal(one) is not signal.SIG_IGN]
     before = [signal.getsignal(number) for number in numbers]
     for number in numbers:
-        with Signals().noted() as signals:
-            assert signals.received is None
+        with noted_signals() as signals:
+            assert signals == []
             os.kill(os.getpid(), number)
-            assert signals.received == number
+            assert signals == [number]
     assert [signal.getsignal(number) for number in numbers] == before
-
-
-def test_an_ignored_signal_stays_ignored() -> None:
-    """A demo that was started by nohup goes on when its terminal is closed."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with Signals().noted() as signals:
-            os.kill(os.getpid(), signal.SIGHUP)
-            assert signals.received is None
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.parametrize(
-    ("variables", "shown"),
-    [
-        ({}, False),
-        ({"DISPLAY": ":0"}, True),
-        ({"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ({"DISPLAY": ":0", "CI": "true"}, False),
-    ],
-)
-def test_the_browser_needs_a_display(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], shown: bool
-) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "CI"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert demo.has_display() == shown
-
-
-def test_the_text_is_short() -> None:
-    lines = demo.TEXT.format(people=76, address="http://127.0.0.1:8000/").splitlines()
-    assert 4 <= len(lines) <= 6
-    assert all(len(line) <= 100 for line in lines)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from graphbandits import Agent
-from graphbandits.errors import NotFoundError, StoreError
+from graphbandits.errors import NotFoundError
 from graphbandits.service import routes
 from graphbandits.service.access import UnauthorizedError
 from graphbandits.service.routes import events_of
@@ -85,7 +85,7 @@ def test_a_new_client_gets_the_status_and_then_what_is_new(agent: Agent) -> None
     assert found[-1][2] == agent.status()
 
 
-@pytest.mark.parametrize("after", [0, 1, 3, 4])
+@pytest.mark.parametrize("after", [0, 4])
 def test_a_client_that_comes_back_misses_nothing(agent: Agent, after: int) -> None:
     agent.decide(3)
     step = lambda number: None if agent.status()["entries"] > 4 else agent.decide()  # noqa: E731
@@ -93,13 +93,6 @@ def test_a_client_that_comes_back_misses_nothing(agent: Agent, after: int) -> No
         agent.decide()
     found = read(agent, after, until=lambda found: statuses(found) >= 1, step=step)
     assert [one["number"] for one in entries(found)] == list(range(after + 1, 5 + (after == 4)))
-
-
-def test_a_client_of_another_store_starts_anew(agent: Agent) -> None:
-    agent.decide(3)
-    for after in (5, 10**30):
-        found = read(agent, after, until=lambda found: len(found) == 1)
-        assert found == [("status", None, agent.status())]
 
 
 def test_each_entry_comes_once_while_others_write(agent: Agent, tmp_path: Path) -> None:
@@ -129,34 +122,6 @@ def test_each_entry_comes_once_while_others_write(agent: Agent, tmp_path: Path) 
     assert counts == sorted(counts)
 
 
-def test_entries_between_two_queries_are_sent_once(agent: Agent) -> None:
-    """Another process writes after the status was read, and before the entries are."""
-
-    class Slow:
-        """An agent for whose entries other entries come first."""
-
-        def status(self) -> Any:
-            return agent.status()
-
-        def history(self, last: int, after: int) -> Any:
-            if agent.status()["entries"] < 10:
-                agent.decide()
-            found = agent.history(last, after=after)
-            if agent.status()["entries"] < 10:
-                agent.decide()
-            return found
-
-    agent.decide()
-    found = read(
-        Slow(),
-        0,
-        until=lambda found: (
-            bool(found) and found[-1][2].get("entries") == 10 and len(entries(found)) == 10
-        ),
-    )
-    assert [one["number"] for one in entries(found)] == list(range(1, 11))
-
-
 def test_a_client_far_behind_gets_the_last_ones(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,25 +131,10 @@ def test_a_client_far_behind_gets_the_last_ones(
     assert entries(found) == agent.history()[-3:]
 
 
-def test_forgotten_entries_are_not_waited_for(tmp_path: Path) -> None:
-    now = 1e9
-    agent = Agent("ts-n", 3, store=tmp_path / "agents.db", name="a", clock=lambda: now)
-    agent.decide(5)
-    now = 2e9
-    agent.forget(1.5e9)
-    found = read(agent, 2, until=lambda found: statuses(found) == 1)
-    assert [name for name, _, _ in found] == ["status"]
-
-
 def test_a_silent_stream_sends_comments(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "SILENCE", 0.02)
     found = read(agent, 1, until=lambda found: len(found) == 3)
     assert found == [("comment", None, ": ping\n\n")] * 3
-
-
-def test_a_stream_ends_when_the_service_stops(agent: Agent) -> None:
-    assert read(agent, None, until=lambda found: True) == []
-    assert len(read(agent, None, until=lambda found: len(found) == 1)) == 1
 
 
 def test_a_stream_ends_when_the_database_is_away(agent: Agent, tmp_path: Path) -> None:
@@ -201,26 +151,16 @@ def test_a_stream_ends_when_the_database_is_away(agent: Agent, tmp_path: Path) -
     assert "there is no store" in found[-1][2]["message"]
 
 
-@pytest.mark.parametrize("error", [UnauthorizedError("revoked"), NotFoundError("gone")])
-def test_a_stream_ends_when_the_client_may_not_read_any_more(
-    agent: Agent, error: Exception
-) -> None:
-    looks = 0
+def test_a_stream_ends_when_the_client_may_not_read_any_more(agent: Agent) -> None:
+    for error in [UnauthorizedError("revoked"), NotFoundError("gone")]:
+        looks = 0
 
-    def check() -> None:
-        nonlocal looks
-        looks += 1
-        if looks == 4:
-            raise error
+        def check(error: Exception = error) -> None:
+            nonlocal looks
+            looks += 1
+            if looks == 4:
+                raise error
 
-    found = read(agent, None, until=lambda found: False, check=check)
-    assert [name for name, _, _ in found] == ["status"]
-    assert looks == 4
-
-
-def test_a_database_that_cannot_tell_the_role_is_away(agent: Agent) -> None:
-    def check() -> None:
-        raise StoreError("it is away")
-
-    found = read(agent, None, until=lambda found: False, check=check)
-    assert found == [("away", None, {"message": "it is away"})]
+        found = read(agent, None, until=lambda found: False, check=check)
+        assert [name for name, _, _ in found] == ["status"]
+        assert looks == 4

@@ -209,12 +209,11 @@ def kill_workers(place: Path, store: str, kills: int) -> None:
     assert clients.interrupted
 
 
-@pytest.mark.process
 def test_nothing_is_lost_or_doubled_when_workers_are_killed(tmp_path: Path) -> None:
     kill_workers(tmp_path, str(tmp_path / "agents.db"), 5)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_fifty_kills(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
     store = str(tmp_path / "agents.db")
@@ -241,13 +240,6 @@ def stop_postgres(place: Path, postgres: PostgresServer, stops: int) -> None:
     report("PostgreSQL was ready again", times, clients)
 
 
-@pytest.mark.process
-def test_nothing_is_lost_or_doubled_when_postgres_is_stopped(
-    tmp_path: Path, postgres: PostgresServer
-) -> None:
-    stop_postgres(tmp_path, postgres, 3)
-
-
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_thirty_stops_of_postgres(tmp_path: Path, postgres: PostgresServer) -> None:
     stop_postgres(tmp_path, postgres, 30)

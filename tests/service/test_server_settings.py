@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import pytest
@@ -27,9 +27,8 @@ OTHERS: dict[str, Any] = {
 def test_settings_pass_through_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OTHERS.keys() == {field.name for field in fields(Settings)}
     for settings in (Settings("a.db"), Settings(**OTHERS), Settings("a.db", rate=float("inf"))):
-        monkeypatch.setenv(VARIABLE, settings.to_json())
+        monkeypatch.setenv(VARIABLE, json.dumps(asdict(settings)))
         assert Settings.from_environment() == settings
-        assert json.loads(settings.to_json())["store"] == settings.store
 
 
 def test_the_defaults_are_those_of_the_documentation() -> None:
@@ -39,9 +38,8 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (found.rate, found.connections) == (1000.0, 1000)
 
 
-@pytest.mark.parametrize(
-    ("host", "local"),
-    [
+def test_only_loopback_addresses_are_local() -> None:
+    for host, local in [
         ("127.0.0.1", True),
         ("127.1.2.3", True),
         ("::1", True),
@@ -52,7 +50,5 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         ("example.org", False),
         ("localhost.example.org", False),
         ("", False),
-    ],
-)
-def test_only_loopback_addresses_are_local(host: str, local: bool) -> None:
-    assert Settings("a.db", host).local == local
+    ]:
+        assert Settings("a.db", host).local == local

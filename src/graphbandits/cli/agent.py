@@ -219,8 +219,7 @@ def observe(
             "outcome, use 'graphbandits agent close'"
         )
     found = _json(outcomes) if outcome is None else _by_arm(outcome, OUTCOME)
-    keys = {"id": id, "outcomes": found, "partial": partial, "extra": extra}
-    _handle(opened, "observe", **keys)
+    _handle(opened, "observe", id=id, outcomes=found, partial=partial, extra=extra)
 
 
 def _by_arm(texts: list[str], form: str) -> dict[str, float | list[float]]:
@@ -280,8 +279,8 @@ def learn(
         raise InputError("give a file with outcomes, or outcomes as JSON with --outcomes")
     unknown = "skip" if skip_unknown else "error"
     if file is None:
-        given = {"outcomes": _json(outcomes), "key": key, "unknown": unknown}
-        learned = _handle(opened, "learn", **given)["learned"]
+        answer = _handle(opened, "learn", outcomes=_json(outcomes), key=key, unknown=unknown)
+        learned = answer["learned"]
     else:
         learned = opened.learn(file, key=key, unknown=unknown)
     known = "" if learned or key is None else f": the data '{key}' were learned before"

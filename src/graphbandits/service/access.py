@@ -127,7 +127,7 @@ def find_token(store: AgentStore, text: str) -> Token | None:
 
 def _hash(secret: str) -> str:
     # no slow hash: a secret of 256 random bits cannot be guessed
-    return hashlib.sha256(secret.encode("ascii")).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 #: Seconds for which the answers of the store are used again. A revoked token is refused, and the
@@ -164,7 +164,8 @@ class Access:
         self._store = store
         self._required = required
         self._clock = clock
-        # each with the time before its query, because it may have been revoked during the query
+        # by a hash, so that a dump of the memory does not have them; each with the time before its
+        # query, because it may have been revoked during the query
         self._kept: dict[str, tuple[Token, float]] = {}
         self._without_tokens: float | None = None
 
@@ -194,7 +195,7 @@ class Access:
             )
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()
-        self._kept[text] = token, now
+        self._kept[_hash(text)] = token, now
         return token
 
     def known(self, authorization: str | None) -> Token | None:
@@ -203,7 +204,7 @@ class Access:
         if self._without_tokens is not None and _is_recent(self._without_tokens, now):
             return ANYONE
         try:
-            found = self._kept.get(_token_of(authorization))
+            found = self._kept.get(_hash(_token_of(authorization)))
         except UnauthorizedError:
             return None
         if not found:

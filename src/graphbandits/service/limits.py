@@ -85,7 +85,7 @@ class Limits:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                is_file = message["status"] < 400 and request.url.path.startswith("/static/")
+                is_file = message["status"] < 400 and scope["path"].startswith("/static/")
                 # a browser asks for each file whether it has changed
                 caching = {"Cache-Control": "no-cache" if is_file else "no-store"}
                 MutableHeaders(scope=message).update(_HEADERS | caching)
@@ -197,15 +197,13 @@ class _Rates:
     def wait(self, client: str) -> int:
         """Count a request; return 0, or the number of seconds to wait if it is one too many."""
         now = self._clock()
-        if len(self._free) >= MAX_CLIENTS:
-            recent = {one: free for one, free in self._free.items() if free > now}
-            self._free = recent if len(recent) < MAX_CLIENTS else {}
-        after = max(self._free.get(client, now), now) + self._step
-        excess = after - now - self._period
-        if excess > 1e-6:  # rounding
-            return math.ceil(excess)
-        self._free[client] = after
-        return 0
+        free = max(self._free.pop(client, now), now)
+        excess = free + self._step - now - self._period
+        is_allowed = excess < 1e-6  # rounding
+        self._free[client] = free + self._step if is_allowed else free
+        if len(self._free) > MAX_CLIENTS:
+            del self._free[next(iter(self._free))]  # whose last request is the longest ago
+        return 0 if is_allowed else math.ceil(excess)
 
 
 def failure(

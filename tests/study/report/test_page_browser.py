@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from helpers.dashboards import chromium, errors_of
+from helpers.dashboards import errors_of
 from helpers.report_pages import made_up, sweep_entry
 from PIL import Image
 
@@ -33,18 +33,12 @@ SIDES = (("p1", "p3"), ("p0", "p2"))
 TOP_OF_FAR = "document.getElementById('study-3-far--plot').plot.scales.y.max"
 
 # All tests share one browser: with pytest-xdist they stay on one worker.
-pytestmark = [pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.xdist_group("browser")
 
 
 @pytest.fixture(scope="module")
 def results() -> Results:
     return made_up(NAMES)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 class Opened:
