@@ -99,7 +99,7 @@ ALSO_FAILS: dict[str, set[str]] = {
     # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
     "SameForTrials": {"batch"},
-    "ForgetsTrials": GRID - {"batch", "weights", "refuses-rewards"},
+    "ForgetsTrials": GRID - {"weights", "refuses-rewards"},
     "OnlyTheFirst": {"batch"},
     "ForgetsRepeats": {"weights", "discount"},
     # the marginal likelihood is that of the updates

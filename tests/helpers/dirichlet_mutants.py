@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import graphbandits.posteriors
 from graphbandits._types import Floats
 from graphbandits.posteriors import Dirichlet
 from helpers.accuracy_mutants import (
@@ -137,4 +138,5 @@ if __name__ == "__main__":
     if asked["mutant"] is not None:
         {mutant.name: mutant for mutant in MUTANTS}[asked["mutant"]].apply()
     disable_check()
-    json.dump([answer(*question) for question in asked["questions"]], sys.stdout)
+    answers = [answer(*question) for question in asked["questions"]]
+    json.dump({"package": graphbandits.posteriors.__file__, "answers": answers}, sys.stdout)
