@@ -6,14 +6,13 @@ Parameters from 1e-3 to 1e9 against exact rationals, closed forms and theorems.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from flint import arb, ctx
 
 from helpers.loops import each
-from helpers.oracles import beliefs_by_quadrature, exact_beliefs
+from helpers.oracles import exact_beliefs
 from helpers.wide_range_cases import (
     Params,
     largest_disagreement,
@@ -49,11 +48,6 @@ def assert_agree(got: WideBeliefs, want: object, case: object) -> None:
 )
 def test_oracle_matches_exact_rationals(case: list[tuple[int, int]]) -> None:
     assert_agree(wide_beliefs(case), exact_beliefs(case), case)
-
-
-@each("case", [[(0.5, 0.5), (0.7, 1.3), (2.25, 0.6)], [(0.51, 0.99), (100.5, 3.5), (700.3, 30.9)]])
-def test_oracle_matches_quadrature_for_few_observations(case: Params) -> None:
-    assert_agree(wide_beliefs(case), beliefs_by_quadrature(case), case)
 
 
 @each(
@@ -211,13 +205,8 @@ def test_fixture_has_the_stored_cases() -> None:
         assert np.allclose(one.params, other.params, rtol=4e-16, atol=0.0), one.name
 
 
-def sample(every: int) -> Sequence[int]:
-    return range(0, len(stored_cases()), every)
-
-
 @pytest.mark.nightly
-@each("number", sample(4))
-def test_fixture_matches_oracle(number: int) -> None:
-    case, truth = read_fixture()[number]
-    apart = largest_disagreement(wide_beliefs(case.params), truth)
-    assert apart <= 1e-12, (apart, case.name)
+def test_fixture_matches_oracle() -> None:
+    for case, truth in read_fixture()[::4]:
+        apart = largest_disagreement(wide_beliefs(case.params), truth)
+        assert apart <= 1e-12, (apart, case.name)

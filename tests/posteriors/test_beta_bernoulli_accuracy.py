@@ -103,17 +103,6 @@ def test_all_computed_exact_values_are_reproduced() -> None:
     check_computed(every=1)
 
 
-def test_default_accuracy_is_simulation() -> None:
-    a, b = np.array([(1.0, 2.0), (400.5, 300.0), (1e-3, 7.0)]).T
-    posterior = BetaBernoulli(a, b)
-    state = posterior.init(trials=1)
-    unnamed, named = (
-        posterior.beliefs(state, *how, variance=True) for how in ((), ("simulation",))
-    )
-    for name in WITH_VARIANCE:
-        assert np.array_equal(getattr(unnamed, name), getattr(named, name))
-
-
 def test_computing_v_does_not_change_other_statistics() -> None:
     """Few arms and many, equal ones among them, in blocks: h is the same whether v is asked for."""
     for arms in (2, 5, 14, 30):

@@ -73,6 +73,17 @@ def test_information_of_one_normal_arm_against_a_known_one() -> None:
     assert found == pytest.approx([h, h], abs=1e-5)
 
 
+def test_axis_is_fine_at_both_ends() -> None:
+    """Densities are infinite at an end of the support; the mean of Beta(a, b) is a / (a + b)."""
+    posterior = BetaBernoulli([0.3, 3.0], [3.0, 0.3])
+    grid = ModelGrid.of(posterior, posterior.init(1))
+    assert grid.mean() == pytest.approx([0.3 / 3.3, 3.0 / 3.3], abs=1e-5)
+    assert grid.total == pytest.approx([1.0, 1.0], abs=2e-4)
+    edges = grid.cells.edges
+    assert edges[1] < 1e-13
+    assert 1.0 - edges[-2] < 1e-13
+
+
 def test_numbers_outside_of_supports() -> None:
     for support in (REAL, COUNT, interval(0, 5), values(0, 1), values(1, 2.5), interval(-2, 2)):
         wrong = outside(support)
