@@ -16,49 +16,28 @@ MUTANTS: dict[str, list[tuple[type, str, str]]] = {
 }
 
 #: The engine rejects invalid distributions, and every check that plays rounds fails.
-PLAYED = {
-    "state",
-    "simplex",
-    "propose-leaves-state",
-    "declared-needs",
-    "own-randomness",
-    "batch",
-    "block-workers-order",
-    "relabelling",
-    "save-load",
-    "pieces",
-    "degenerate",
-    "refused-in-time",
-    "eligible",
-    "long-run",
-    "beats-uniform",
-}
+PLAYED = set(
+    (
+        "state simplex propose-leaves-state declared-needs own-randomness batch "
+        "block-workers-order relabelling save-load pieces degenerate refused-in-time eligible "
+        "long-run beats-uniform"
+    ).split()
+)
 
 #: Checks that use the rewards of a world, and those that use its means.
-REWARDS = {
-    "outcomes",
-    "rewards-in-support",
-    "mean-of-rewards",
-    "independence",
-    "prior",
-    "calibration",
-    "own-randomness",
-}
+REWARDS = set(
+    (
+        "outcomes rewards-in-support mean-of-rewards independence prior calibration own-randomness"
+    ).split()
+)
 MEANS = REWARDS | {"means"}
 #: Checks that use the density and the draws of a posterior.
-GRID = {
-    "bayes",
-    "batch",
-    "beliefs",
-    "mean",
-    "quantile",
-    "sample",
-    "rewards",
-    "weights",
-    "evidence",
-    "refuses-rewards",
-    "refuses-states",
-}
+GRID = set(
+    (
+        "bayes batch beliefs mean quantile sample rewards weights evidence refuses-rewards "
+        "refuses-states"
+    ).split()
+)
 
 #: Other checks that a mutant fails, because one defect has several effects.
 ALSO_FAILS: dict[str, set[str]] = {
@@ -87,14 +66,9 @@ ALSO_FAILS: dict[str, set[str]] = {
     "SureOnly": PLAYED - {"save-load", "pieces", "long-run", "beats-uniform"},
     "HorizonOnly": {"declared-needs"},
     # without a graph these checks cannot run
-    "NoGraph": {
-        "probabilities",
-        "gain",
-        "observed",
-        "reveal-frequency",
-        "reveal-independence",
-        "batch",
-    },
+    "NoGraph": set(
+        "probabilities gain observed reveal-frequency reveal-independence batch".split()
+    ),
     "MoreThanSure": {"gain", "observed"},
     # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
