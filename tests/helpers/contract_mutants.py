@@ -16,28 +16,23 @@ MUTANTS: dict[str, list[tuple[type, str, str]]] = {
 }
 
 #: The engine rejects invalid distributions, and every check that plays rounds fails.
-PLAYED = set(
-    (
-        "state simplex propose-leaves-state declared-needs own-randomness batch "
-        "block-workers-order relabelling save-load pieces degenerate refused-in-time eligible "
-        "long-run beats-uniform"
-    ).split()
-)
+PLAYED = {
+    *("state", "simplex", "propose-leaves-state", "declared-needs", "own-randomness"),
+    *("batch", "block-workers-order", "relabelling", "save-load", "pieces", "degenerate"),
+    *("refused-in-time", "eligible", "long-run", "beats-uniform"),
+}
 
 #: Checks that use the rewards of a world, and those that use its means.
-REWARDS = set(
-    (
-        "outcomes rewards-in-support mean-of-rewards independence prior calibration own-randomness"
-    ).split()
-)
+REWARDS = {
+    *("outcomes", "rewards-in-support", "mean-of-rewards", "independence", "prior"),
+    *("calibration", "own-randomness"),
+}
 MEANS = REWARDS | {"means"}
 #: Checks that use the density and the draws of a posterior.
-GRID = set(
-    (
-        "bayes batch beliefs mean quantile sample rewards weights evidence refuses-rewards "
-        "refuses-states"
-    ).split()
-)
+GRID = {
+    *("bayes", "batch", "beliefs", "mean", "quantile", "sample", "rewards", "weights"),
+    *("evidence", "refuses-rewards", "refuses-states"),
+}
 
 #: Other checks that a mutant fails, because one defect has several effects.
 ALSO_FAILS: dict[str, set[str]] = {
@@ -66,9 +61,14 @@ ALSO_FAILS: dict[str, set[str]] = {
     "SureOnly": PLAYED - {"save-load", "pieces", "long-run", "beats-uniform"},
     "HorizonOnly": {"declared-needs"},
     # without a graph these checks cannot run
-    "NoGraph": set(
-        "probabilities gain observed reveal-frequency reveal-independence batch".split()
-    ),
+    "NoGraph": {
+        "probabilities",
+        "gain",
+        "observed",
+        "reveal-frequency",
+        "reveal-independence",
+        "batch",
+    },
     "MoreThanSure": {"gain", "observed"},
     # checks that read the pairs depend on their order
     "Backwards": {"reveal-independence", "batch"},
