@@ -332,7 +332,7 @@ def _counts(draws: Floats, log_rows: Callable[[Floats], Floats]) -> Cells:
         count = np.arange(np.rint(last) + 1.0)
         return Cells(count, count, np.ones(len(count)))
     axis = np.unique(np.rint(np.append(0.0, np.geomspace(1.0, last, FIXED_REWARDS)))) - 0.5
-    cells = _refined(axis, lambda y: log_rows(np.floor(y)), 8 * MOVING_REWARDS, _half_integers)
+    cells = _refined(axis, lambda y: log_rows(np.floor(y)), 12 * MOVING_REWARDS, _half_integers)
     return Cells(cells.edges, np.floor(cells.middle), cells.width)
 
 
