@@ -12,7 +12,6 @@ import pytest
 from helpers.bad_input import refuses
 from helpers.loops import each
 from helpers.oracles import entropy, exact_beliefs
-from helpers.wide_range_oracle import wide_beliefs
 
 from graphbandits._types import State
 from graphbandits.errors import InputError
@@ -105,38 +104,6 @@ def test_statistics_of_extreme_posteriors_match_exact_rationals(
     assert_accurate(case, exact_beliefs(case))
 
 
-@each(
-    "case",
-    [
-        [(0.5, 0.5), (0.5, 0.5)],
-        [(0.5, 0.5), (0.7, 1.3), (2.25, 0.6)],
-        [(0.5, 3.2), (0.8, 0.55), (40.7, 11.3)],
-        [(0.51, 0.99), (100.5, 3.5), (700.3, 30.9)],
-        [(11.9, 0.5), (0.5, 11.9)],
-        [(1500.5, 1480.25), (1490.1, 1500.7), (0.5, 0.5)],
-        [(1.5, 1.0), (1.0, 2.5), (3.0, 3.3), (7.7, 5.0)],
-        [(3000.5, 0.5), (2900.5, 0.7)],
-        [(0.5, 3000.5), (0.7, 2900.5), (0.6, 1.5)],
-    ],
-)
-def test_statistics_of_real_parameters_match_high_precision(
-    case: list[tuple[float, float]],
-) -> None:
-    assert_accurate(case, wide_beliefs(case))
-
-
-@each("seed", range(4))
-def test_statistics_of_random_real_parameters_match_high_precision(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    prior = rng.uniform(0.5, 2.0, (3, 2))
-    ones = rng.binomial(rng.integers(0, 400, 3), rng.uniform(0.3, 0.9, 3))
-    case = [
-        (float(p[0] + y), float(p[1] + rng.integers(0, 300)))
-        for p, y in zip(prior, ones, strict=True)
-    ]
-    assert_accurate(case, wide_beliefs(case))
-
-
 def test_single_arm_is_best() -> None:
     got = beliefs([(3.0, 4.0)])
     assert got.v is not None
@@ -163,23 +130,6 @@ def test_hard_mixtures_converge(case: list[tuple[float, float]]) -> None:
     assert (got.h <= entropy(got.alpha[0]) + 1e-12).all()
     same = [i for i in range(len(case)) if case[i] == case[-1]]
     assert got.alpha[0, same] == pytest.approx(got.alpha[0, -1], rel=1e-9)
-
-
-@each("arms", [20, 60])
-def test_many_narrow_arms_match_fine_quadrature(arms: int) -> None:
-    """Against Gauss-Legendre on [0, 1] with 1500 nodes and scipy's incomplete beta function."""
-    from scipy.special import betainc
-    from scipy.stats import beta
-
-    rng = np.random.default_rng(arms)
-    n = rng.integers(200, 1500, arms)
-    case = [(1.0 + y, 1.0 + m - y) for y, m in zip(rng.binomial(n, 0.6), n, strict=True)]
-    node, weight = np.polynomial.legendre.leggauss(1500)
-    x, w = (node + 1) / 2, weight / 2
-    a, b = np.array(case).T[:, :, None]
-    f, log_f = beta.pdf(x, a, b), np.log(np.maximum(betainc(a, b, x), 1e-300))
-    exact = (w * f * np.exp(log_f.sum(axis=0) - log_f)).sum(axis=1)
-    assert beliefs(case).alpha[0] == pytest.approx(exact, abs=1e-10)
 
 
 def test_update_counts_each_observation_in_its_trial_and_arm() -> None:

@@ -135,12 +135,3 @@ def test_rewards_outside_of_the_interval_are_refused(wrong: float) -> None:
 def test_prior_cannot_be_checked() -> None:
     """Two priors see different draws of the same rewards: a ratio of likelihoods means nothing."""
     assert not PriorCheck(BetaInterval.of(2)).models
-
-
-def test_rewards_of_a_mean() -> None:
-    posterior = BetaInterval.of(1, low=-1, high=3)
-    u = (np.arange(400) + 0.5) / 400.0
-    drawn = posterior.draw_reward(np.full(400, 1.5), u)
-    assert drawn.mean() == pytest.approx(1.5)
-    assert set(drawn.tolist()) == {-1.0, 3.0}
-    assert str(posterior.rewards) == "interval(-1, 3)"

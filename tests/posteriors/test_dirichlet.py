@@ -142,19 +142,6 @@ def test_density_is_zero_outside_of_the_support() -> None:
     assert (outside == -np.inf).all()
 
 
-def test_draws_have_the_moments_of_the_posterior() -> None:
-    posterior = Dirichlet([[0.3, 1.0, 2.0], [5.0, 0.5, 9.0]], (-1.0, 0.0, 4.0))
-    count = 20000
-    draws = posterior.sample(posterior.init(count), Stream(Keys(1, 0, count), 1, "test"))
-    weights = posterior.weights
-    total = weights.sum(axis=1)
-    mean = (weights * posterior.values).sum(axis=1) / total
-    apart = np.array(posterior.values) - mean[:, None]
-    sd = np.sqrt((weights * apart**2).sum(axis=1) / total / (total + 1.0))
-    assert np.abs(draws.mean(axis=0) - mean).max() < 5.0 * sd.max() / math.sqrt(count)
-    assert draws.std(axis=0) == pytest.approx(sd, rel=0.03)
-
-
 def test_order_of_draws_has_no_ties_at_the_largest_value() -> None:
     posterior = Dirichlet.of(2, values=(0, 1), weights=(0.2, 1e9))
     stream = Stream(Keys(3, 0, 200), 1, "test")
