@@ -140,10 +140,8 @@ def assert_same_bits(left: Results, right: Results) -> None:
         assert (left[name].plays == right[name].plays).all(), name
 
 
-@pytest.mark.parametrize(
-    "family",
-    [pytest.param(f, marks=() if f == "gaussian" else pytest.mark.nightly) for f in FAMILIES],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("family", FAMILIES)
 def test_killed_run_resumes_and_has_the_bits_of_a_simulation_in_memory(
     family: str, tmp_path: Path
 ) -> None:
