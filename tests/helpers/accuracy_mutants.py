@@ -37,14 +37,14 @@ EASY = ("2 times Beta(1, 1) and Beta(3, 2)", "simulation")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A simplification: why it is tempting, how it is applied, and where it is inaccurate.
+    """A simplification: how it is applied, and where it is inaccurate.
+
+    A comment in the list says why it is tempting.
 
     Attributes
     ----------
     name : str
         Unique name.
-    tempting : str
-        The argument for the simplification.
     apply : callable
         Replaces functions or constants of the kernels.
     breaks : tuple of (posterior, setting, quantity)
@@ -55,7 +55,6 @@ class Mutant:
     """
 
     name: str
-    tempting: str
     apply: Callable[[], None]
     breaks: tuple[tuple[str, str, str], ...]
     refused: tuple[str, str] | None = None
@@ -338,7 +337,7 @@ def variance_with_larger_divisor() -> None:
 MUTANTS = [
     Mutant(
         "divides by F plus a little",
-        "no division by 0, and 1e-15 is far below the tolerance",
+        # no division by 0, and 1e-15 is far below the tolerance
         add_to_divisor,
         (
             ("led by 10, size 1e+06, 2 arms, ratio 7", "strict", "h"),
@@ -347,7 +346,7 @@ MUTANTS = [
     ),
     Mutant(
         "clips F",
-        "a distribution function below 1e-14 is noise, and one may divide by 1e-14",
+        # a distribution function below 1e-14 is noise, and one may divide by 1e-14
         clip_distribution,
         (
             ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
@@ -356,7 +355,7 @@ MUTANTS = [
     ),
     Mutant(
         "F as 1 - S",
-        "one running integral is enough for both",
+        # one running integral is enough for both
         distribution_from_survival,
         (
             ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
@@ -365,7 +364,7 @@ MUTANTS = [
     ),
     Mutant(
         "S as 1 - F",
-        "one running integral is enough for both",
+        # one running integral is enough for both
         survival_from_distribution,
         (
             ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "delta"),
@@ -374,7 +373,7 @@ MUTANTS = [
     ),
     Mutant(
         "Delta as rho - m",
-        "it is the definition, and rho is there",
+        # it is the definition, and rho is there
         delta_from_rho,
         (
             ("led by 5, size 1e+06, 2 arms, ratio 1", "strict", "delta"),
@@ -383,13 +382,13 @@ MUTANTS = [
     ),
     Mutant(
         "difference of means",
-        "m_L - m_k is one subtraction",
+        # m_L - m_k is one subtraction
         difference_of_means,
         (("near the ends 6", "strict", "delta"),),
     ),
     Mutant(
         "F by recurrence",
-        "exact formulas with densities only, and right to 1e-12",
+        # exact formulas with densities only, and right to 1e-12
         use_recurrence,
         (
             ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
@@ -398,7 +397,7 @@ MUTANTS = [
     ),
     Mutant(
         "fixed panels",
-        "the same nodes for all posteriors are computed once",
+        # the same nodes for all posteriors are computed once
         fix_panels,
         (
             ("tie at 500000, 2 arms", "simulation", "alpha"),
@@ -409,7 +408,7 @@ MUTANTS = [
     ),
     Mutant(
         "density by lgamma",
-        "log B(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b) is in every library",
+        # log B(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b) is in every library
         density_by_lgamma,
         (
             ("observed 1e+06 to 1e+06, 3 arms, seed 2", "simulation", "alpha"),
@@ -419,7 +418,7 @@ MUTANTS = [
     ),
     Mutant(
         "log(1 + u) as it stands",
-        "what 1 + u rounds off is below the last digit",
+        # what 1 + u rounds off is below the last digit
         plain_log1p,
         (
             ("tie at 5e+08, 0.5 deviations, 2 arms", "simulation", "alpha"),
@@ -428,19 +427,19 @@ MUTANTS = [
     ),
     Mutant(
         "KL without its series",
-        "(1 + u) log(1 + u) - u is exact",
+        # (1 + u) log(1 + u) - u is exact
         divergence_without_series,
         (("tiny priors 21", "strict", "h"),),
     ),
     Mutant(
         "v as a difference of squares",
-        "the variance of M is the mean of its square less the square of its mean, m",
+        # the variance of M is the mean of its square less the square of its mean, m
         variance_as_difference,
         (("live led by 9", "strict", "v"), ("near the ends 6", "strict", "v")),
     ),
     Mutant(
         "v divides by alpha plus a little",
-        "alpha (M - m) is W / n before it is divided by alpha, and no division by 0",
+        # alpha (M - m) is W / n before it is divided by alpha, and no division by 0
         variance_with_larger_divisor,
         (
             ("live led by 9", "strict", "v"),
@@ -449,13 +448,13 @@ MUTANTS = [
     ),
     Mutant(
         "equal arms from 1 - F",
-        "log F is log F",
+        # log F is log F
         log_of_distribution,
         (("live twelve equals", "strict", "delta"),),
     ),
     Mutant(
         "all log densities from the leader's",
-        "two products for each node are cheap, and all arms share the two functions",
+        # two products for each node are cheap, and all arms share the two functions
         density_by_leader,
         (
             ("live narrow under wide", "strict", "alpha"),

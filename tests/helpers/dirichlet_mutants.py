@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import graphbandits.posteriors
 from graphbandits._types import Floats
 from graphbandits.posteriors import Dirichlet
 from helpers.accuracy_mutants import (
@@ -80,43 +81,43 @@ def coarse_contour() -> None:
 MUTANTS = [
     Mutant(
         "straight contours",
-        "the vertical line through the saddle point is the textbook contour",
+        # the vertical line through the saddle point is the textbook contour
         straight_contour,
         (("one large weight", "simulation", "alpha"),),
     ),
     Mutant(
         "log of 1 - s d as it stands",
-        "a_k is known to 16 digits",
+        # a_k is known to 16 digits
         log_of_rounded,
         (("many observations", "simulation", "alpha"),),
     ),
     Mutant(
         "no grading",
-        "panels end at the values, and the densities are smooth between them",
+        # panels end at the values, and the densities are smooth between them
         no_grading,
         (("halves", "simulation", "alpha"),),
     ),
     Mutant(
         "F^k - F as a difference",
-        "both are known to 16 digits",
+        # both are known to 16 digits
         change_by_difference,
         (("far behind", "strict", "h"),),
     ),
     Mutant(
         "clips F",
-        "a distribution function below 1e-14 is noise, and one may divide by 1e-14",
+        # a distribution function below 1e-14 is noise, and one may divide by 1e-14
         clip_distribution,
         (("far behind", "strict", "alpha"),),
     ),
     Mutant(
         "S as 1 - F",
-        "one running integral is enough for both",
+        # one running integral is enough for both
         survival_from_distribution,
         (("far behind", "strict", "delta"),),
     ),
     Mutant(
         "few nodes of contours",
-        "the trapezoidal rule converges geometrically",
+        # the trapezoidal rule converges geometrically
         coarse_contour,
         (("halves", "simulation", "alpha"),),
     ),
@@ -137,4 +138,5 @@ if __name__ == "__main__":
     if asked["mutant"] is not None:
         {mutant.name: mutant for mutant in MUTANTS}[asked["mutant"]].apply()
     disable_check()
-    json.dump([answer(*question) for question in asked["questions"]], sys.stdout)
+    answers = [answer(*question) for question in asked["questions"]]
+    json.dump({"package": graphbandits.posteriors.__file__, "answers": answers}, sys.stdout)

@@ -105,63 +105,63 @@ def no_pivot() -> None:
 MUTANTS = [
     MarginalMutant(
         "lower tail as 1 - the rest",
-        "the density is integrated already, and all of it is 1",
+        # the density is integrated already, and all of it is 1
         lower_tail_by_difference,
         (("student far 7", "strict", "alpha"), ("gamma far 133", "strict", "delta")),
         easy=("normal plain 137", "strict"),
     ),
     MarginalMutant(
         "interval of simulation",
-        "below it the product of the distribution functions is under 1e-12",
+        # below it the product of the distribution functions is under 1e-12
         interval_of_simulation,
         (("normal far 481", "strict", "alpha"), ("gamma far 133", "strict", "delta")),
         easy=("normal plain 137", "strict"),
     ),
     MarginalMutant(
         "tails of the normal distribution",
-        "Student's distribution is nearly normal",
+        # Student's distribution is nearly normal
         end_of_normal,
         (("student heavy 10", "simulation", "alpha"), ("student heavy 10", "simulation", "delta")),
         easy=("student narrow 409", "simulation"),
     ),
     MarginalMutant(
         "outcomes of the normal distribution",
-        "7.6 standard deviations contain all outcomes but 1e-13",
+        # 7.6 standard deviations contain all outcomes but 1e-13
         outcomes_of_normal,
         (("student plain 96", "simulation", "h"),),
         easy=("student narrow 409", "simulation"),
     ),
     MarginalMutant(
         "panels of the normal distribution",
-        "a heavy tail is smoother, so that its panels may be wider",
+        # a heavy tail is smoother, so that its panels may be wider
         panels_of_normal,
         (("student heavy 640", "simulation", "alpha"), ("student heavy 406", "simulation", "v")),
         easy=("student narrow 409", "simulation"),
     ),
     MarginalMutant(
         "density by lgamma",
-        "log Gamma is in every library",
+        # log Gamma is in every library
         stirling_by_lgamma,
         (("gamma narrow 751", "simulation", "alpha"), ("gamma narrow 166", "simulation", "alpha")),
         easy=("gamma plain 54", "simulation"),
     ),
     MarginalMutant(
         "sums over counts as integrals",
-        "the sum of a smooth function over many counts is its integral",
+        # the sum of a smooth function over many counts is its integral
         counts_as_reals,
         (("gamma plain 888", "simulation", "h"),),
         easy=("gamma large 59", "simulation"),
     ),
     MarginalMutant(
         "the same nodes for all outcomes",
-        "the panels are narrow enough for the posterior",
+        # the panels are narrow enough for the posterior
         nodes_for_all_outcomes,
         (("normal quiet 604", "simulation", "h"),),
         easy=("normal plain 137", "simulation"),
     ),
     MarginalMutant(
         "V relative to its first value",
-        "a constant may be added to V",
+        # a constant may be added to V
         no_pivot,
         (("normal far 481", "strict", "h"),),
         easy=("normal plain 137", "strict"),

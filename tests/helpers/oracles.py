@@ -16,11 +16,10 @@ Q_i(x) = int_0^x y f_i(y) dy, and
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, arb_mat, ctx, fmpq, fmpz, fmpz_poly
+from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 from scipy.optimize import linprog, minimize_scalar
 
 FloatArray = npt.NDArray[np.float64]
@@ -156,133 +155,7 @@ def exact_beliefs(params: Sequence[tuple[int, int]]) -> Beliefs:
     )
 
 
-# 2. Quadrature in ball arithmetic, real parameters.
-#
-# Substitute x = 1 / (1 + exp(-u)), u = (pi/2) sinh t (double exponential: algebraic end point
-# singularities vanish), so that f_i dx = exp(a ln x + b ln(1-x) - ln B(a,b)) u'(t) dt.  The line
-# |t| <= _T_MAX (|u| <= 259, where x^(1/2) < 1e-56) is cut into equal panels with Gauss-Legendre
-# nodes in each.  F_i and Q_i at the nodes are running integrals of f_i and x f_i: the panels
-# before, plus the integral from the panel's left end of the polynomial through the panel's nodes.
-# The number of panels is doubled until every integral agrees to a relative _AGREEMENT.
-
-_PRECISION = 256
-_NODES = 40
-_T_MAX = 5.8
-_AGREEMENT = 1e-28
-_FIRST_PANELS, _LAST_PANELS = 64, 4096
-
-
-@lru_cache(maxsize=1)
-def _legendre_rule() -> tuple[list[arb], list[arb], arb_mat]:
-    """Nodes y_l, weights w_l on [-1, 1] and A[k,l] = int_{-1}^{y_k} (l-th Lagrange polynomial).
-
-    The l-th Lagrange polynomial is sum_n (2n+1)/2 w_l P_n(y_l) P_n(y) and
-    (2n+1) int_{-1}^y P_n = P_{n+1}(y) - P_{n-1}(y), with P_{-1} = -1 for n = 0.
-    """
-    rule = [arb.legendre_p_root(_NODES, k, True) for k in range(_NODES)]
-    nodes = [node for node, _ in rule][::-1]
-    weights = [weight for _, weight in rule][::-1]
-    p = [[y.legendre_p(n) for n in range(_NODES + 1)] for y in nodes]
-    primitive = [
-        [1 + y] + [row[n + 1] - row[n - 1] for n in range(1, _NODES)]
-        for y, row in zip(nodes, p, strict=True)
-    ]
-    coefficient = [
-        [weight * row[n] / 2 for weight, row in zip(weights, p, strict=True)] for n in range(_NODES)
-    ]
-    return nodes, weights, arb_mat(primitive) * arb_mat(coefficient)
-
-
-def _integrals(arms: list[tuple[arb, arb]], panels: int) -> tuple[list[arb], list[list[arb]]]:
-    """alpha_j and alpha_j M_{j,i} by the composite rule with this number of panels."""
-    nodes, weights, running_rule = _legendre_rule()
-    k_arms = len(arms)
-    log_beta = [a.lgamma() + b.lgamma() - (a + b).lgamma() for a, b in arms]
-    half_pi, half_width = arb.pi() / 2, arb(_T_MAX) / panels
-    cdf_before, partial_before = [arb(0)] * k_arms, [arb(0)] * k_arms
-    alpha = [arb(0)] * k_arms
-    moment = [[arb(0)] * k_arms for _ in arms]
-    for panel in range(panels):
-        xs, densities = [], []  # densities: f_i dx/dt, and then x f_i dx/dt, for every arm
-        for y in nodes:
-            sinh, cosh = ((2 * panel + 1 + y - panels) * half_width).sinh_cosh()
-            u = half_pi * sinh
-            log_x, log_w = -(-u).exp().log1p(), -u.exp().log1p()
-            x, jacobian = log_x.exp(), half_pi * cosh * half_width
-            f = [
-                (a * log_x + b * log_w - lb).exp() * jacobian
-                for (a, b), lb in zip(arms, log_beta, strict=True)
-            ]
-            xs.append(x)
-            densities.append(f + [x * value for value in f])
-        running = running_rule * arb_mat(densities)
-        for row, weight in enumerate(weights):
-            x, f = xs[row], densities[row][:k_arms]
-            cdf = [cdf_before[i] + running[row, i] for i in range(k_arms)]
-            partial = [partial_before[i] + running[row, k_arms + i] for i in range(k_arms)]
-            for j in range(k_arms):
-                mass = weight * f[j]
-                for i in range(k_arms):
-                    rest = mass
-                    for k in range(k_arms):
-                        if k not in (i, j):
-                            rest *= cdf[k]
-                    moment[j][i] += rest * (x if i == j else partial[i])
-                    if i == j:
-                        alpha[j] += rest
-        total = arb_mat([weights]) * arb_mat(densities)
-        for i in range(k_arms):
-            cdf_before[i] += total[0, i]
-            partial_before[i] += total[0, k_arms + i]
-    return alpha, moment
-
-
-def beliefs_by_quadrature(params: Sequence[tuple[float, float]]) -> Beliefs:
-    """All quantities for real Beta parameters >= 1/2, by quadrature with 256 bits.
-
-    The integrals alpha_j and alpha_j M_{j,i} are good to a relative 1e-28 or better however small
-    they are, so M, rho and Delta have absolute errors near 1e-28; h_i and v_i lose their relative
-    accuracy only where |M_{j,i} - m_i| comes near 1e-28, that is for values far below 1e-40.
-    """
-    if len(params) < 2 or any(min(p) < 0.5 for p in params):
-        raise ValueError("at least two arms with parameters >= 1/2 are needed")
-    k_arms = len(params)
-    with ctx.workprec(_PRECISION):
-        arms = [(arb(float(a)), arb(float(b))) for a, b in params]
-        means = [a / (a + b) for a, b in arms]
-        panels = _FIRST_PANELS
-        alpha, moment = _integrals(arms, panels)
-        agreed = False
-        while not agreed:
-            panels *= 2
-            if panels > _LAST_PANELS:
-                raise ArithmeticError("the quadrature does not converge")
-            before = sum(moment, alpha)
-            alpha, moment = _integrals(arms, panels)
-            pairs = zip(sum(moment, alpha), before, strict=True)
-            agreed = all(bool(abs(new - old) < _AGREEMENT * new) for new, old in pairs)
-        assert abs(sum(alpha, arb(0)) - 1) < 1e-27  # sum_j alpha_j = int d(prod_k F_k)
-        conditional = [[moment[j][i] / alpha[j] for i in range(k_arms)] for j in range(k_arms)]
-        rho = sum((moment[j][j] for j in range(k_arms)), arb(0))
-        h = [
-            sum((alpha[j] * _kl(conditional[j][i], means[i]) for j in range(k_arms)), arb(0))
-            for i in range(k_arms)
-        ]
-        v = [
-            sum((alpha[j] * (conditional[j][i] - means[i]) ** 2 for j in range(k_arms)), arb(0))
-            for i in range(k_arms)
-        ]
-        return Beliefs(
-            alpha=np.array([float(value) for value in alpha]),
-            delta=np.array([float(rho - m) for m in means]),
-            h=np.array([max(0.0, float(value)) for value in h]),
-            v=np.array([float(value) for value in v]),
-            rho=float(rho),
-            conditional_means=np.array([[float(value) for value in row] for row in conditional]),
-        )
-
-
-# 3. Optimisation over the simplex, entropy.
+# 2. Optimisation over the simplex, entropy.
 
 
 def _ratio(cost: float, information: float) -> float:

@@ -31,11 +31,7 @@ from hypothesis import strategies as st
 from graphbandits._types import State
 from graphbandits.posteriors import Beliefs, BetaBernoulli
 
-pytestmark = pytest.mark.oracle
-
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}  # below this an estimate need not see an error
-STORED = read_fixture()
-LIVE = live_cases()
 
 
 def beliefs(params: Params, accuracy: str, estimate: bool = False) -> Beliefs:
@@ -64,41 +60,47 @@ def assert_estimate_covers_error(case: Case, truth: WideBeliefs, accuracy: str) 
     assert true <= max(10.0 * estimate, ROUNDING[accuracy]), (case.name, true, estimate)
 
 
+#: Stored posteriors per test.
+TOGETHER = 30
+
+
 @cache
-def computed_truth(number: int) -> WideBeliefs:
-    return wide_beliefs(LIVE[number].params)
+def stored() -> list[tuple[Case, WideBeliefs]]:
+    return read_fixture()
 
 
 @pytest.mark.parametrize("accuracy", SETTINGS)
-@pytest.mark.parametrize("number", range(len(STORED)), ids=lambda n: STORED[n][0].name)
-def test_stored_exact_values_are_reproduced(number: int, accuracy: str) -> None:
-    case, truth = STORED[number]
-    assert_accurate(beliefs(case.params, accuracy), case, truth, accuracy)
+@pytest.mark.parametrize("first", range(0, 212, TOGETHER))
+def test_stored_exact_values_are_reproduced(first: int, accuracy: str) -> None:
+    assert len(stored()) == 212
+    for number, (case, truth) in enumerate(stored()[first : first + TOGETHER]):
+        assert_accurate(beliefs(case.params, accuracy), case, truth, accuracy)
+        if number % 3 == 0:
+            assert_estimate_covers_error(case, truth, accuracy)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("accuracy", SETTINGS)
-@pytest.mark.parametrize("number", range(len(STORED)), ids=lambda n: STORED[n][0].name)
-def test_error_estimate_is_not_below_the_error(number: int, accuracy: str) -> None:
-    assert_estimate_covers_error(*STORED[number], accuracy)
+def test_error_estimates_of_all_posteriors_cover_the_error(accuracy: str) -> None:
+    for case, truth in stored():
+        assert_estimate_covers_error(case, truth, accuracy)
 
 
-@pytest.mark.parametrize("accuracy", SETTINGS)
-@pytest.mark.parametrize("number", range(len(LIVE)), ids=lambda n: LIVE[n].name)
-def test_computed_exact_values_are_reproduced(number: int, accuracy: str) -> None:
-    case, truth = LIVE[number], computed_truth(number)
-    assert_accurate(beliefs(case.params, accuracy), case, truth, accuracy)
-    assert_estimate_covers_error(case, truth, accuracy)
+def check_computed(every: int) -> None:
+    for case in live_cases()[::every]:
+        truth = wide_beliefs(case.params)
+        for accuracy in SETTINGS:
+            assert_accurate(beliefs(case.params, accuracy), case, truth, accuracy)
+            assert_estimate_covers_error(case, truth, accuracy)
 
 
-def test_default_accuracy_is_simulation() -> None:
-    a, b = np.array([(1.0, 2.0), (400.5, 300.0), (1e-3, 7.0)]).T
-    posterior = BetaBernoulli(a, b)
-    state = posterior.init(trials=1)
-    unnamed, named = (
-        posterior.beliefs(state, *how, variance=True) for how in ((), ("simulation",))
-    )
-    for name in WITH_VARIANCE:
-        assert np.array_equal(getattr(unnamed, name), getattr(named, name))
+def test_some_computed_exact_values_are_reproduced() -> None:
+    check_computed(every=7)
+
+
+@pytest.mark.nightly
+def test_all_computed_exact_values_are_reproduced() -> None:
+    check_computed(every=1)
 
 
 def test_computing_v_does_not_change_other_statistics() -> None:
@@ -170,7 +172,7 @@ def assert_same(one: np.ndarray, other: np.ndarray, relative: float, case: objec
     assert (apart <= relative * np.maximum(one, other)[compared]).all(), (one, other, case)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems)
 def test_both_accuracy_settings_are_valid_and_agree(case: Params) -> None:
     quick, strict = (beliefs(case, accuracy) for accuracy in SETTINGS)
@@ -183,7 +185,7 @@ def test_both_accuracy_settings_are_valid_and_agree(case: Params) -> None:
         assert apart <= 1e-10, (name, apart, case)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problems, st.randoms(use_true_random=False))
 def test_relabelling_arms_permutes_strict_beliefs(case: Params, random) -> None:
     order = list(range(len(case)))
@@ -193,7 +195,7 @@ def test_relabelling_arms_permutes_strict_beliefs(case: Params, random) -> None:
         assert_same(getattr(here, name)[0][order], getattr(there, name)[0], 1e-9, (case, order))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problems, st.data())
 def test_equal_arms_have_equal_beliefs(case: Params, data: st.DataObject) -> None:
     copies = data.draw(st.lists(st.sampled_from(range(len(case))), min_size=1, max_size=20))
@@ -205,7 +207,7 @@ def test_equal_arms_have_equal_beliefs(case: Params, data: st.DataObject) -> Non
             assert_same(values[len(case) :], values[copies], 1e-12, (accuracy, name, arms))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.one_of(st.lists(arm, min_size=2, max_size=2), close_posteriors().map(lambda c: c[:2])))
 def test_exchanging_outcomes_swaps_two_arms(case: Params) -> None:
     """theta -> 1 - theta exchanges the best and the other: alpha, Delta swap, h and v stay."""
@@ -218,7 +220,7 @@ def test_exchanging_outcomes_swaps_two_arms(case: Params) -> None:
     assert_same(here.v[0], there.v[0], 2e-8, case)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problems, st.integers(0, 12))
 def test_arm_that_cannot_be_best_changes_nothing(case: Params, place: int) -> None:
     """Beta(1e6, 1e6) stays above Beta(30, 1e8) with probability 1 - 1e-1000."""

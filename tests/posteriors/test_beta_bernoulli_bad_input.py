@@ -8,14 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers.bad_input import refused
+from helpers.loops import each
 
 from graphbandits import Agent, BetaBernoulli
 
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize("value", [0, -1, NAN, INF, -INF, 1e-300, 1e-4, 9e-4, 1.1e9, 2e9, 1e300])
-@pytest.mark.parametrize("place", [0, 1])
+@each("value", [0, -1, NAN, INF, -INF, 1e-300, 1e-4, 9e-4, 1.1e9, 2e9, 1e300])
+@each("place", [0, 1])
 def test_beta_parameters_out_of_range_are_refused(value: float, place: int) -> None:
     good, bad = [1.0, 2.0], [1.0, value]
     a, b = (bad, good) if place == 0 else (good, bad)
@@ -27,7 +28,7 @@ def test_beta_parameters_out_of_range_are_refused(value: float, place: int) -> N
     refused(lambda: BetaBernoulli.of(2, *pair), *words)
 
 
-@pytest.mark.parametrize("pair", [(1e-3, 1e-3), (1e9, 1e9), (1e-3, 1e9), (1e9, 1e-3)])
+@each("pair", [(1e-3, 1e-3), (1e9, 1e9), (1e-3, 1e9), (1e9, 1e-3)])
 def test_ends_of_the_beta_range_are_accepted(pair: tuple[float, float]) -> None:
     """Equal arms: alpha is 1/3, whatever they are."""
     for accuracy in ("simulation", "strict"):
@@ -35,7 +36,7 @@ def test_ends_of_the_beta_range_are_accepted(pair: tuple[float, float]) -> None:
         assert list(agent.decide().pi.values()) == pytest.approx([1 / 3] * 3, abs=1e-10)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "words"),
     [
         (lambda: BetaBernoulli([1.0, 1.0], [1.0]), ["(2,)", "(1,)", "per arm"]),
@@ -56,7 +57,6 @@ def test_ends_of_the_beta_range_are_accepted(pair: tuple[float, float]) -> None:
         (lambda: Agent("ids-n", 3, prior=2.0, seed=1), ["parameters", "2.0"]),
         (lambda: Agent("ids-n", 3, prior=[2.0, None, 1.0], seed=1), ["parameters a, b", "2.0"]),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_invalid_priors_are_refused(call: Callable[[], object], words: list[str]) -> None:
     refused(call, *words)

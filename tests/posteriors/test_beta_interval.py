@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.loops import each
 from scipy.stats import kstest
 
 from graphbandits.errors import InputError
@@ -37,7 +38,7 @@ def test_draws_add_a_success_or_a_failure() -> None:
     assert 1.0 < state["a"][0, 0] < 51.0
 
 
-@pytest.mark.parametrize("evidence", ["draw", "fraction"])
+@each("evidence", ["draw", "fraction"])
 def test_rewards_at_the_ends_count_as_bernoulli_outcomes(evidence: str) -> None:
     posterior, bernoulli = BetaInterval.of(2, low=2, high=4, evidence=evidence), BetaBernoulli.of(2)
     rng = np.random.default_rng(1)
@@ -49,7 +50,6 @@ def test_rewards_at_the_ends_count_as_bernoulli_outcomes(evidence: str) -> None:
         assert (mine[name] == other[name]).all()
 
 
-@pytest.mark.statistical
 def test_draws_are_successes_as_often_as_they_should() -> None:
     """Over arms, parameters and rewards; the mean of a converges to that of the rewards."""
     posterior = BetaInterval.of(2000)
@@ -69,7 +69,6 @@ def test_draws_are_successes_as_often_as_they_should() -> None:
     assert z.std() == pytest.approx(1.0, abs=0.07)
 
 
-@pytest.mark.statistical
 def test_hashed_numbers_are_uniform_and_independent() -> None:
     arms = [hashed_uniform(i, 1.0, 1.0, 0.5) for i in range(5000)]
     counts = [hashed_uniform(0, 1.0 + i % 71, 1.0 + i // 71, 0.5) for i in range(5000)]
@@ -124,33 +123,7 @@ def test_density_integrates_to_one() -> None:
     assert density.sum() * 8.0 / 4000.0 == pytest.approx(1.0, abs=1e-6)
 
 
-def test_fractions_agree_with_the_likelihood() -> None:
-    posterior = BetaInterval.of(1, low=0, high=10, evidence="fraction")
-    theta = np.linspace(0.5, 9.5, 19)
-    prior = posterior.log_density(posterior.init(trials=1), theta)[0, 0]
-    state = posterior.update(posterior.init(trials=1), observed([0], [0], [7.0]))
-    after = posterior.log_density(state, theta)[0, 0]
-    gained = after - prior - posterior.log_likelihood(7.0, theta)
-    assert gained == pytest.approx(np.full(19, gained[0]))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"low": 1, "high": 1}, "low < high"),
-        ({"low": 0, "high": math.inf}, "low < high"),
-        ({"evidence": "whole"}, "evidence must be 'draw' or 'fraction'"),
-        ({"a": 0}, "a Beta parameter must be from"),
-        ({"b": [1, 2, 3]}, "list of 2 numbers"),
-        ({"accuracy": "exact"}, "accuracy must be"),
-    ],
-)
-def test_parameters_are_checked(given: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        BetaInterval.of(2, **given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan, math.inf])
+@each("wrong", [-0.1, 1.1, math.nan, math.inf])
 def test_rewards_outside_of_the_interval_are_refused(wrong: float) -> None:
     posterior = BetaInterval.of(1)
     with pytest.raises(InputError, match=r"a number in \[0, 1\]"):
@@ -159,23 +132,6 @@ def test_rewards_outside_of_the_interval_are_refused(wrong: float) -> None:
         posterior.check_reward(wrong)
 
 
-@pytest.mark.parametrize("evidence", ["draw", "fraction"])
-def test_observations_outside_of_the_state_are_refused(evidence: str) -> None:
-    posterior = BetaInterval.of(2, evidence=evidence)
-    for trial, arm in ((1, 0), (-1, 0), (0, 2), (0, -1)):
-        with pytest.raises(InputError, match="observations need a trial"):
-            posterior.update(posterior.init(trials=1), observed([trial], [arm], [0.5]))
-
-
 def test_prior_cannot_be_checked() -> None:
     """Two priors see different draws of the same rewards: a ratio of likelihoods means nothing."""
     assert not PriorCheck(BetaInterval.of(2)).models
-
-
-def test_rewards_of_a_mean() -> None:
-    posterior = BetaInterval.of(1, low=-1, high=3)
-    u = (np.arange(400) + 0.5) / 400.0
-    drawn = posterior.draw_reward(np.full(400, 1.5), u)
-    assert drawn.mean() == pytest.approx(1.5)
-    assert set(drawn.tolist()) == {-1.0, 3.0}
-    assert str(posterior.rewards) == "interval(-1, 3)"

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from helpers.loops import each
 from scipy.stats import beta
 
 from graphbandits.errors import InputError
 from graphbandits.posteriors import Dirichlet, Observations
 from graphbandits.rng import Keys, Stream
-
-STARS = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 def observed(trial: list[int], arm: list[int], reward: list[float]) -> Observations:
@@ -52,92 +51,6 @@ def test_an_unlisted_reward_is_refused() -> None:
     assert posterior.check_reward(5) == 5.0
 
 
-@pytest.mark.parametrize(("trial", "arm"), [(2, 0), (-1, 0), (0, 2), (0, -1)])
-def test_observations_outside_of_the_state_are_refused(trial: int, arm: int) -> None:
-    posterior = Dirichlet.of(2)
-    state = posterior.init(trials=2)
-    with pytest.raises(InputError, match="observations need a trial"):
-        posterior.update(state, observed([0, trial], [0, arm], [1, 1]))
-    assert (state["weights"] == 1.0).all()
-
-
-def test_update_needs_a_state_that_it_can_change() -> None:
-    posterior = Dirichlet.of(1)
-    state = {"weights": np.ones((1, 1, 5), np.int64)}
-    with pytest.raises(InputError, match="in place"):
-        posterior.update(state, observed([0], [0], [1]))
-
-
-def test_prior_is_read_only() -> None:
-    prior = Dirichlet.of(2)
-    with pytest.raises(ValueError, match="read-only"):
-        prior.weights[0, 0] = 7.0
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"values": (1,)}, "2 to 30 values"),
-        ({"values": 7}, "list of 2 to 30 numbers"),
-        ({"values": (1, 1, 2)}, "different finite numbers"),
-        ({"values": (1, math.inf)}, "different finite numbers"),
-        ({"values": (2, 1)}, "increasing order"),
-        ({"values": (0, 1e-12, 1)}, "at least 1e-09"),
-        ({"values": tuple(range(31))}, "2 to 30 values"),
-        ({"weights": 0.05}, "from 0.2 to 1e\\+09"),
-        ({"weights": math.nan}, "from 0.2 to 1e\\+09"),
-        ({"weights": (1, 2)}, "a list of 5 numbers"),
-        ({"weights": "1"}, "a weight must be a number"),
-        ({"weights": [[1], [1, 2]]}, "a weight must be a number"),
-        ({"accuracy": "exact"}, "accuracy must be"),
-    ],
-)
-def test_parameters_are_checked(given: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Dirichlet.of(2, **given)  # type: ignore[arg-type]
-
-
-def test_weights_need_two_axes() -> None:
-    with pytest.raises(InputError, match=r"shape \(arms, 5\); got the shape \(5,\)"):
-        Dirichlet(np.ones(5))
-
-
-@pytest.mark.parametrize("wrong", [np.nan, 0.0, 2e10])
-def test_weights_of_a_state_are_checked(wrong: float) -> None:
-    posterior = Dirichlet.of(2)
-    state = posterior.init(trials=1)
-    state["weights"][0, 1, 2] = wrong
-    for call in (posterior.check_state, posterior.beliefs):
-        with pytest.raises(InputError, match=r"weights = .* for arm 1 in trial 0"):
-            call(state)
-
-
-@pytest.mark.parametrize("shape", [(1, 2), (1, 3, 5), (1, 2, 4)])
-def test_shapes_of_a_state_are_checked(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match=r"shape \(trials, 2, 5\)"):
-        Dirichlet.of(2).check_state({"weights": np.ones(shape)})
-
-
-def test_weights_of_observations_are_refused() -> None:
-    posterior = Dirichlet.of(1)
-
-    class Weighted:
-        trial, arm, reward, weight = np.array([0]), np.array([0]), np.ones(1), np.array([2.0])
-
-    with pytest.raises(InputError, match="of weight"):
-        posterior.update(posterior.init(trials=1), Weighted())  # type: ignore[arg-type]
-
-
-def test_statistics_do_not_depend_on_the_block() -> None:
-    posterior = Dirichlet.of(4, weights=(0.5, 1, 2, 1, 1))
-    state = some_state(posterior, 5)
-    together = posterior.beliefs(state, variance=True)
-    for t in range(5):
-        alone = posterior.beliefs({"weights": state["weights"][t : t + 1]}, variance=True)
-        for name in ("alpha", "delta", "h", "v", "rho"):
-            assert (getattr(alone, name)[0] == getattr(together, name)[t]).all()
-
-
 def test_statistics_scale_with_the_values() -> None:
     """A change of units by a power of two changes no digit; a shift only rounds."""
     weights = np.random.default_rng(7).integers(1, 20, (3, 4)).astype(float)
@@ -172,15 +85,6 @@ def test_equal_arms_share_the_probability() -> None:
     assert (found.h == found.h[0, 0]).all()
 
 
-def test_h_is_nan_without_information() -> None:
-    posterior = Dirichlet.of(2)
-    state = some_state(posterior, 1)
-    found, whole = posterior.beliefs(state, information=False), posterior.beliefs(state)
-    assert np.isnan(found.h).all()
-    assert (found.alpha == whole.alpha).all()
-    assert found.v is None
-
-
 def test_information_is_at_most_the_entropy_and_at_least_pinskers_bound() -> None:
     posterior = Dirichlet.of(4, values=(0, 0.25, 1))
     found = posterior.beliefs(some_state(posterior, 6), variance=True)
@@ -198,7 +102,7 @@ def test_a_million_observations_are_resolved() -> None:
     assert found.delta[0, 0] - found.delta[0, 1] == pytest.approx(mean[1] - mean[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("level", [1e-6, 0.1, 0.5, 0.77, 1.0 - 1e-9])
+@each("level", [1e-6, 0.1, 0.5, 0.77, 1.0 - 1e-9])
 def test_quantiles_of_two_values_are_those_of_beta(level: float) -> None:
     a, b = np.array([0.3, 1.0, 7.5, 4000.0]), np.array([0.4, 1.0, 0.5, 2000.0])
     posterior = Dirichlet(np.stack([b, a], axis=1), (0.0, 1.0))
@@ -238,29 +142,6 @@ def test_density_is_zero_outside_of_the_support() -> None:
     assert (outside == -np.inf).all()
 
 
-@pytest.mark.statistical
-def test_draws_have_the_moments_of_the_posterior() -> None:
-    posterior = Dirichlet([[0.3, 1.0, 2.0], [5.0, 0.5, 9.0]], (-1.0, 0.0, 4.0))
-    count = 20000
-    draws = posterior.sample(posterior.init(count), Stream(Keys(1, 0, count), 1, "test"))
-    weights = posterior.weights
-    total = weights.sum(axis=1)
-    mean = (weights * posterior.values).sum(axis=1) / total
-    apart = np.array(posterior.values) - mean[:, None]
-    sd = np.sqrt((weights * apart**2).sum(axis=1) / total / (total + 1.0))
-    assert np.abs(draws.mean(axis=0) - mean).max() < 5.0 * sd.max() / math.sqrt(count)
-    assert draws.std(axis=0) == pytest.approx(sd, rel=0.03)
-
-
-@pytest.mark.statistical
-def test_predictions_have_the_predictive_probabilities() -> None:
-    posterior = Dirichlet([[0.5, 1.0, 2.5]], (-1.0, 0.0, 4.0))
-    count = 20000
-    draws = posterior.predict(posterior.init(count), Stream(Keys(2, 0, count), 1, "test"))
-    share = [(draws == value).mean() for value in posterior.values]
-    assert share == pytest.approx([0.125, 0.25, 0.625], abs=0.015)
-
-
 def test_order_of_draws_has_no_ties_at_the_largest_value() -> None:
     posterior = Dirichlet.of(2, values=(0, 1), weights=(0.2, 1e9))
     stream = Stream(Keys(3, 0, 200), 1, "test")
@@ -278,31 +159,3 @@ def test_rewards_of_a_mean_are_next_to_it() -> None:
     assert drawn.mean(axis=0) == pytest.approx(theta)
     assert np.isin(drawn, posterior.values).all()
     assert np.exp(posterior.log_likelihood(5.0, theta)) == pytest.approx([0.0, 0.25, 1.0, 0.0])
-
-
-def test_evidence_is_the_product_of_predictive_probabilities() -> None:
-    posterior = Dirichlet.of(1, values=(0, 1, 5), weights=(0.5, 1, 2))
-    state = posterior.init(trials=1)
-    log_evidence = 0.0
-    for k in (2, 0, 2, 1, 2):
-        weights = state["weights"][0, 0]
-        log_evidence += math.log(weights[k] / weights.sum())
-        state = posterior.update(state, observed([0], [0], [posterior.values[k]]))
-    assert posterior.log_evidence(state)[0, 0] == pytest.approx(log_evidence, rel=1e-13)
-
-
-def test_weaker_prior_has_the_same_means() -> None:
-    posterior = Dirichlet.of(1, weights=(5, 10, 20, 3, 7), accuracy="strict")
-    weaker = posterior.weaker()
-    assert weaker.weights == pytest.approx(posterior.weights / 10.0)
-    assert weaker.accuracy == "strict"
-    weakest = weaker.weaker()
-    assert weakest.weights.min() == pytest.approx(0.2)
-    assert weakest.mean(weakest.init(1)) == pytest.approx(posterior.mean(posterior.init(1)))
-
-
-def test_rewards_are_listed() -> None:
-    posterior = Dirichlet.of(1)
-    assert str(posterior.rewards) == "values(1, 2, 3, 4, 5)"
-    assert posterior.outcomes == STARS
-    assert posterior.support == (1.0, 5.0)

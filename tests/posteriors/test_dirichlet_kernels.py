@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flint import arb
 from helpers.dirichlet_contour_oracle import contour_value
+from helpers.loops import each
 from scipy.interpolate import BSpline
 from scipy.stats import beta
 
@@ -69,9 +70,7 @@ def relative_error(factor: float, level: float, exact: arb) -> float:
     return abs(float((arb(factor) * (-arb(level)).exp() - exact) / exact))
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("seed", range(20))
-def test_densities_match_proven_digits(seed: int) -> None:
+def check_densities(seed: int) -> None:
     rng = np.random.default_rng([1, seed])
     for _ in range(10):
         c, v, x = random_mean(rng)
@@ -81,9 +80,7 @@ def test_densities_match_proven_digits(seed: int) -> None:
         assert error <= 1e-12 + 4.0 * ROUNDING * math.sqrt(c.sum()), (c, v, x, k, error)
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("seed", range(10))
-def test_lower_tails_match_proven_digits(seed: int) -> None:
+def check_lower_tails(seed: int) -> None:
     rng = np.random.default_rng([2, seed])
     for _ in range(10):
         c, v, x = random_mean(rng)
@@ -94,9 +91,20 @@ def test_lower_tails_match_proven_digits(seed: int) -> None:
             assert error <= 1e-12 + 4.0 * ROUNDING * math.sqrt(c.sum()), (c, v, x, order, error)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"), [(1.0, 1.0), (0.1, 0.3), (5.0, 3.0), (0.5, 700.0), (300.0, 200.5)]
-)
+@each("seed", range(3))
+def test_some_integrals_match_proven_digits(seed: int) -> None:
+    check_densities(seed)
+    check_lower_tails(seed)
+
+
+@pytest.mark.nightly
+@each("seed", range(3, 20))
+def test_more_integrals_match_proven_digits(seed: int) -> None:
+    check_densities(seed)
+    check_lower_tails(seed)
+
+
+@each(("a", "b"), [(1.0, 1.0), (0.1, 0.3), (5.0, 3.0), (0.5, 700.0), (300.0, 200.5)])
 def test_two_values_give_a_beta_distribution(a: float, b: float) -> None:
     c, v = np.array([b, a]), np.array([0.0, 1.0])
     for x in beta(a, b).ppf([1e-6, 0.01, 0.3, 0.5, 0.8, 0.999]):

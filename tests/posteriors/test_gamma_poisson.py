@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from graphbandits.errors import InputError
 from graphbandits.posteriors import GammaPoisson, Observations
 from graphbandits.rng import Keys, Stream
 
@@ -61,48 +60,3 @@ def test_order_of_draws_that_round_to_zero() -> None:
     assert len(np.unique(order)) == order.size
     positive = draws > 1e-250
     assert order[positive] == pytest.approx(np.log(draws[positive]))
-
-
-@pytest.mark.statistical
-def test_draws_have_the_posterior_distribution() -> None:
-    posterior = GammaPoisson.of(1, shape=0.7, rate=2.0)
-    draws = posterior.sample(posterior.init(10_000), Stream(Keys(1, trials=10_000), 1, "test"))
-    assert stats.kstest(draws[:, 0], stats.gamma(0.7, scale=0.5).cdf).pvalue > 1e-4
-
-
-def test_log_evidence_is_the_probability_of_the_data_up_to_a_constant() -> None:
-    found, exact = [], []
-    for shape, rate in ((1.0, 1.0), (4.0, 0.5)):
-        posterior = GammaPoisson.of(1, shape, rate)
-        state = posterior.update(posterior.init(1), seen((0, 0, 3.0)))
-        found.append(posterior.log_evidence(state).item())
-        exact.append(stats.nbinom(shape, rate / (rate + 1.0)).logpmf(3))
-    assert found[1] - found[0] == pytest.approx(exact[1] - exact[0], rel=1e-10)
-
-
-def test_weaker_prior_has_the_same_means() -> None:
-    weaker = GammaPoisson.of(2, shape=[5.0, 2e-3], rate=2.0).weaker()
-    assert weaker.shapes / weaker.rates == pytest.approx([2.5, 1e-3])
-    assert weaker.shapes == pytest.approx([0.5, 1e-3])
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"shape": 0.0}, {"rate": -1.0}, {"shape": np.nan}, {"rate": "x"}]
-)
-def test_bad_parameters_are_rejected(wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError):
-        GammaPoisson.of(2, **wrong)  # type: ignore[arg-type]
-
-
-def test_bad_states_and_rewards_are_rejected() -> None:
-    posterior = GammaPoisson.of(2)
-    for bad in (seen((1, 0, 0.0)), seen((0, 2, 0.0)), seen((0, 0, -1.0)), seen((0, 0, np.inf))):
-        with pytest.raises(InputError):
-            posterior.update(posterior.init(1), bad)
-    broken = posterior.init(1)
-    broken["rate"][0, 1] = np.nan
-    with pytest.raises(InputError, match="rate"):
-        posterior.check_state(broken)
-    for reward in (-1.0, 0.5, np.nan, "1"):
-        with pytest.raises(InputError):
-            posterior.check_reward(reward)  # type: ignore[arg-type]

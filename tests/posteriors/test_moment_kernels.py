@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from helpers.loops import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +92,7 @@ def equal_pairs(rng: np.random.Generator, arms: int) -> Floats:
     return np.append(parameters, parameters[:, : 1 + arms % 2], axis=1)
 
 
+Mix = Callable[[np.random.Generator, int], Floats]
 MIXES = (
     *(scattered, nearly_uniform, one_leader, twenty_leaders, two_scales, all_sizes, near_ties),
     *(ties_of_all_sizes, tiny_parameters, rare_successes, mostly_zero, equal_pairs),
@@ -117,12 +121,7 @@ def both(parameters: Floats, accepted: float = ACCEPTED_BOUND) -> tuple[Floats, 
     return found[0], found[1], exact
 
 
-@pytest.mark.parametrize("mix", MIXES, ids=lambda mix: mix.__name__)
-@pytest.mark.parametrize(
-    "arms",
-    [50, 300, *(pytest.param(arms, marks=pytest.mark.oracle) for arms in (1000, 2000))],
-)
-def test_all_statistics_match_strict_ones(mix, arms: int) -> None:
+def check_statistics(mix: Mix, arms: int) -> None:
     a, b = mix(np.random.default_rng(arms), arms)
     posterior = BetaBernoulli(a, b)
     state = posterior.init(trials=1)
@@ -132,14 +131,27 @@ def test_all_statistics_match_strict_ones(mix, arms: int) -> None:
         assert np.abs(getattr(fast, name) - getattr(strict, name)).max() <= ABSOLUTE, name
 
 
-@pytest.mark.parametrize("mix", MIXES, ids=lambda mix: mix.__name__)
-@pytest.mark.parametrize("arms", [30, 500])
+@each("mix", MIXES)
+@each("arms", [50, 300])
+def test_all_statistics_match_strict_ones(mix: Mix, arms: int) -> None:
+    check_statistics(mix, arms)
+
+
+@pytest.mark.nightly
+@each("mix", MIXES)
+@each("arms", [1000, 2000])
+def test_all_statistics_of_many_arms_match_strict_ones(mix: Mix, arms: int) -> None:
+    check_statistics(mix, arms)
+
+
+@each("mix", MIXES)
+@each("arms", [30, 500])
 def test_moments_match_pairs(mix, arms: int) -> None:
     pairs, moments, _ = both(mix(np.random.default_rng(arms), arms))
     assert np.abs(moments - pairs).max() <= ACCEPTED_BOUND
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(2, 60),
     st.integers(0, 2**32),
@@ -160,8 +172,7 @@ def test_few_arms_need_all_pairs() -> None:
     assert min(counts) == 0
 
 
-@pytest.mark.mutant
-@pytest.mark.parametrize("arms", [100, 300])
+@each("arms", [100, 300])
 def test_mutant_that_computes_too_few_arms_from_pairs_is_inaccurate(arms: int) -> None:
     parameters = ties_of_all_sizes(np.random.default_rng(0), arms)
     pairs, moments, exact = both(parameters)
@@ -179,7 +190,7 @@ def test_rest_of_the_series_is_bounded() -> None:
     assert rest[0] == pytest.approx(1 / 4)  # no smaller bound holds at -1
 
 
-@pytest.mark.parametrize("variance", [False, True])
+@each("variance", [False, True])
 def test_trials_of_a_block_do_not_affect_each_other(variance: bool) -> None:
     """Also if only some of them have many distinct posteriors."""
     arms = MANY_DISTINCT + 150
@@ -195,17 +206,7 @@ def test_trials_of_a_block_do_not_affect_each_other(variance: bool) -> None:
             assert (getattr(block, name)[t] == getattr(alone, name)[0]).all(), name
 
 
-def test_variance_does_not_change_the_other_statistics() -> None:
-    a, b = scattered(np.random.default_rng(3), 2 * MANY_DISTINCT)
-    posterior = BetaBernoulli(a, b)
-    state = posterior.init(trials=1)
-    with_v, without = (posterior.beliefs(state, variance=variance) for variance in (True, False))
-    assert (with_v.h == without.h).all()
-    assert without.v is None
-    assert (with_v.h >= 2.0 * with_v.v - 1e-15).all()
-
-
-@pytest.mark.oracle
+@pytest.mark.nightly
 def test_a_hundred_thousand_different_posteriors() -> None:
     arms = 100_000
     a, b = scattered(np.random.default_rng(0), arms)

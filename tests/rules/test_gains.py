@@ -19,7 +19,7 @@ from helpers.joint_gain_cases import (
     state_of,
 )
 from helpers.joint_gain_oracle import exact_gain, exact_information
-from helpers.oracles import beliefs_by_quadrature
+from helpers.wide_range_oracle import wide_beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,13 +72,13 @@ def test_tiny_gains_of_late_posterior_match_exact_rationals() -> None:
 def test_real_parameters_match_256_bit_arithmetic() -> None:
     """alpha before and after each of the four outcomes of two arms, by quadrature."""
     params = [(0.5, 0.5), (2.5, 1.5), (1.25, 3.0)]
-    before = beliefs_by_quadrature(params).alpha
+    before = wide_beliefs(params).alpha
     truth = 0.0
     for y in (0, 1):
         for z in (0, 1):
             after = [(0.5 + y, 1.5 - y), (2.5 + z, 2.5 - z), params[2]]
             chance = 0.5 * (2.5 if z else 1.5) / 4.0
-            now = beliefs_by_quadrature(after).alpha
+            now = wide_beliefs(after).alpha
             truth += chance * float(now @ np.log(now / before))
     matrix = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], np.float64)
     assert joint_gain_of(params, DenseFeedback(matrix))[0] == pytest.approx(truth, rel=1e-12)

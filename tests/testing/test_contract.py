@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
+from helpers.loops import each
 from helpers.mutant_policies import AtRandom
 from helpers.valid_policies import UCB, VALID_POLICIES, temporarily_registered
 
@@ -23,36 +24,51 @@ import graphbandits.testing
 from graphbandits._types import Floats, State
 from graphbandits.errors import InputError
 from graphbandits.policies import View, as_policy
+from graphbandits.registry import registered
 from graphbandits.testing import Case, ContractViolation, cases, contract
 from graphbandits.testing import policies as checks
 
-pytestmark = pytest.mark.statistical
+KINDS = ("policy", "graph", "posterior", "world")
+CHECKS = [(kind, check.name) for kind in KINDS for check in contract(kind)]
+#: Plug-ins whose first example runs all checks. Of the others every fifth pair of an example and a
+#: check runs here, and all of them in the nightly tests.
+REPRESENTATIVES = {
+    "policy": {"ids-n", "ts-maxn", "ucb-n"},
+    "graph": {"star", "random(r=0.3)"},
+    "posterior": set(registered("posterior")),
+    "world": {"bernoulli", "gaussian"},
+}
 
 
-@pytest.mark.parametrize("case", cases("policy"), ids=str)
-def test_policy_passes_contract(case: Case) -> None:
-    case.require()
+@pytest.mark.parametrize(("kind", "check"), CHECKS)
+def test_plugins_pass_contract(kind: str, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LONG", 10_000)
+    row, seen = CHECKS.index((kind, check)), set()
+    for number, case in enumerate(one for one in cases(kind) if one.check.name == check):
+        name = str(case).removesuffix(f"-{check}")
+        if (name in REPRESENTATIVES[kind] - seen) or (number + row) % 5 == 0:
+            case.require()
+        seen.add(name)
 
 
-@pytest.mark.parametrize("case", cases("graph"), ids=str)
-def test_graph_passes_contract(case: Case) -> None:
-    case.require()
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_plugins_pass_contract(kind: str) -> None:
+    for case in cases(kind):
+        case.require()
 
 
-@pytest.mark.parametrize("case", cases("posterior"), ids=str)
-def test_posterior_passes_contract(case: Case) -> None:
-    case.require()
-
-
-@pytest.mark.parametrize("case", cases("world"), ids=str)
-def test_world_passes_contract(case: Case) -> None:
-    case.require()
-
-
-@pytest.mark.parametrize("cls", VALID_POLICIES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls",
+    [
+        pytest.param(cls, marks=() if number % 3 == 0 else pytest.mark.nightly)
+        for number, cls in enumerate(VALID_POLICIES)
+    ],
+    ids=lambda cls: cls.__name__,
+)
 def test_valid_policies_need_no_exemption(cls: type, monkeypatch) -> None:
     """First-argmax, shared ties, drawn or exact, with every kind of need."""
-    monkeypatch.setattr(checks, "LONG", 3000)
+    monkeypatch.setattr(checks, "LONG", 1000)
     with temporarily_registered("policy", [cls]):
         for case in cases("policy", cls()):
             case.require()
@@ -130,7 +146,7 @@ def test_unneeded_exemption_fails() -> None:
         next(c for c in cases("policy", Anxious()) if c.check.name == "degenerate").require()
 
 
-@pytest.mark.parametrize("cls", [Evasive, Sullen, Listing])
+@each("cls", [Evasive, Sullen, Listing])
 def test_invalid_exemptions_fail_the_form_check(cls: type) -> None:
     verdict = verdicts(cls, {"form"})["form"]
     assert verdict.outcome == "failed"
@@ -145,16 +161,14 @@ class Buggy(UCB):
         return super().propose(state, view) if view.t < 7 else 1 / 0  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(
-    "check", [check.name for check in contract("policy") if check.name != "form"]
-)
-def test_error_of_policy_is_shown_with_round_and_line(check: str) -> None:
-    found = verdicts(Buggy, {check})[check]
-    assert found.outcome == "failed"
+def test_error_of_policy_is_shown_with_round_and_line() -> None:
     place = r"policy 'Buggy' failed in round (\d+), in propose: .*test_contract.py, line \d+: "
-    match = re.search(place + "ZeroDivisionError: division by zero", found.why)
-    assert match, found.why
-    assert match[1] == "7" or check == "long-run"
+    names = {check.name for check in contract("policy")} - {"form", "long-run"}
+    for name, found in verdicts(Buggy, names).items():
+        assert found.outcome == "failed", name
+        match = re.search(place + "ZeroDivisionError: division by zero", found.why)
+        assert match, (name, found.why)
+        assert match[1] == "7", name
 
 
 def test_errors_of_graphs_and_posteriors_are_shown_with_line() -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from helpers.loops import each
 from helpers.plain_posteriors import VALID_POSTERIORS
 from helpers.valid_policies import temporarily_registered
 
 from graphbandits.testing import cases
 
-pytestmark = pytest.mark.statistical
 
-
-@pytest.mark.parametrize("posterior", VALID_POSTERIORS, ids=repr)
+@each("posterior", VALID_POSTERIORS)
 def test_valid_posteriors_pass(posterior: Any) -> None:
     """Real rewards and counts, heavy tails, other scales than 1, unknown variances."""
     with temporarily_registered("posterior", [type(posterior)]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.loops import each
 from helpers.plain_posteriors import PlainCounts, PlainNormal, PlainStudent
 from scipy.special import gamma
 from scipy.stats import norm
@@ -12,7 +13,7 @@ from graphbandits.posteriors import COUNT, REAL, BetaBernoulli, interval, values
 from graphbandits.testing.posteriors import ModelGrid, outside
 
 
-@pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (5.0, 1e-3), (-1e6, 1e4)])
+@each(("mean", "sd"), [(0.0, 1.0), (5.0, 1e-3), (-1e6, 1e4)])
 def test_two_normal_arms(mean: float, sd: float) -> None:
     """E max = sd / sqrt(pi), and v = sd^2 / pi, because M is mean +- sd / sqrt(pi)."""
     posterior = PlainNormal(2, mean0=mean, sd=sd, noise=sd)
@@ -35,7 +36,7 @@ def test_arms_of_very_different_width_and_place() -> None:
     assert grid.mass[1] @ (grid.theta**2) == pytest.approx(1e6, rel=1e-4)
 
 
-@pytest.mark.parametrize("shape", [1.0, 2.0])
+@each("shape", [1.0, 2.0])
 def test_heavy_tails_are_inside(shape: float) -> None:
     """E max(theta, 0) of Student's distribution, which is infinite only for one degree."""
     posterior = PlainStudent(1, shape=shape)
@@ -46,10 +47,9 @@ def test_heavy_tails_are_inside(shape: float) -> None:
     assert grid.total == pytest.approx([1.0], abs=1e-5)
 
 
-@pytest.mark.parametrize(
+@each(
     "posterior",
     [PlainNormal(), PlainStudent(), PlainCounts(), PlainCounts(2, 3.0, 1e-4), BetaBernoulli.of(2)],
-    ids=repr,
 )
 def test_probabilities_of_rewards_add_up(posterior: PlainNormal) -> None:
     grid = ModelGrid.of(posterior, posterior.init(1))
@@ -71,6 +71,17 @@ def test_information_of_one_normal_arm_against_a_known_one() -> None:
     h = (norm.pdf(y / spread) / spread * sum(terms)).sum() * (y[1] - y[0])
     found = ModelGrid.of(posterior, posterior.init(1)).statistics()["h"]
     assert found == pytest.approx([h, h], abs=1e-5)
+
+
+def test_axis_is_fine_at_both_ends() -> None:
+    """Densities are infinite at an end of the support; the mean of Beta(a, b) is a / (a + b)."""
+    posterior = BetaBernoulli([0.3, 3.0], [3.0, 0.3])
+    grid = ModelGrid.of(posterior, posterior.init(1))
+    assert grid.mean() == pytest.approx([0.3 / 3.3, 3.0 / 3.3], abs=1e-5)
+    assert grid.total == pytest.approx([1.0, 1.0], abs=2e-4)
+    edges = grid.cells.edges
+    assert edges[1] < 1e-13
+    assert 1.0 - edges[-2] < 1e-13
 
 
 def test_numbers_outside_of_supports() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
+from helpers.loops import each
 from helpers.mutant_worlds import PlainGaussian
 from helpers.plain_posteriors import PlainCounts, PlainNormal
 from helpers.valid_policies import temporarily_registered
@@ -17,8 +17,6 @@ from graphbandits._types import Floats, Ints
 from graphbandits.rng import Keys, Stream
 from graphbandits.testing import Verdict, cases
 from graphbandits.worlds import PriorWorld, outcome_uniforms
-
-pytestmark = pytest.mark.statistical
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ def verdicts(world: Any) -> list[Verdict]:
         return [case.verdict() for case in cases("world", world)]
 
 
-@pytest.mark.parametrize(
+@each(
     "world",
     [
         PlainGaussian.of(3),
@@ -70,7 +68,6 @@ def verdicts(world: Any) -> list[Verdict]:
         Bernoulli(BetaBernoulli.of(2), fixed=[0.0, 1.0]),
         Bernoulli(BetaBernoulli.of(2), fixed=[1e-4, 0.9999]),
     ],
-    ids=repr,
 )
 def test_valid_worlds_pass(world: Any) -> None:
     failed = {one.check.name: one.why for one in verdicts(world) if not one.ok}

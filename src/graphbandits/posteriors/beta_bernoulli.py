@@ -304,8 +304,7 @@ class BetaBernoulli(ConjugatePosterior):
 
     def mean(self, state: State) -> Floats:
         a, b = (np.asarray(state[name], np.float64) for name in ("a", "b"))
-        mean: Floats = a / (a + b)
-        return mean
+        return a / (a + b)
 
     def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
         a, b = arrays

@@ -241,8 +241,7 @@ class BetaInterval:
         return np.where(part == 1.0, self.high, scaled)
 
     def _part(self, theta: Floats) -> Floats:
-        part: Floats = (np.asarray(theta, np.float64) - self.low) / self._width
-        return part
+        return (np.asarray(theta, np.float64) - self.low) / self._width
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         found: Floats = self._beta.log_density(state, self._part(theta)) - np.log(self._width)

@@ -125,8 +125,7 @@ class GammaPoisson(MarginalPosterior):
 
     def mean(self, state: State) -> Floats:
         shape, rate = (np.asarray(state[name], np.float64) for name in ("shape", "rate"))
-        found: Floats = shape / rate
-        return found
+        return shape / rate
 
     def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
         shape, rate = arrays
@@ -141,26 +140,23 @@ class GammaPoisson(MarginalPosterior):
         # near 0 the distribution function is x^shape / Gamma(shape + 1)
         power = (np.log(uniform) + scipy.special.gammaln(shape + 1.0)) / shape
         log_draws = np.where(draws > _TINY, np.log(np.maximum(draws, _TINY)), power)
-        found: Floats = log_draws - np.log(rate)
-        return found
+        return log_draws - np.log(rate)
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         shape, rate = (values[..., None] for values in self._checked(state))
-        found: Floats = (
+        return (
             scipy.special.xlogy(shape, rate)
             - scipy.special.gammaln(shape)
             + scipy.special.xlogy(shape - 1.0, theta)
             - rate * theta
         )
-        return found
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
-        found: Floats = (
+        return (
             scipy.special.xlogy(reward, theta)
             - np.asarray(theta)
             - scipy.special.gammaln(reward + 1.0)
         )
-        return found
 
     def log_evidence(self, state: State) -> Floats:
         """Compute the log marginal likelihood of each arm, without a term of the data only.
@@ -173,8 +169,7 @@ class GammaPoisson(MarginalPosterior):
         self._check_undiscounted("log_evidence")
         shape, rate = self._checked(state)
         before = scipy.special.xlogy(self.shapes, self.rates) - scipy.special.gammaln(self.shapes)
-        found: Floats = before - (scipy.special.xlogy(shape, rate) - scipy.special.gammaln(shape))
-        return found
+        return before - (scipy.special.xlogy(shape, rate) - scipy.special.gammaln(shape))
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
         # inversion of the Poisson distribution function

@@ -157,15 +157,11 @@ class Normal(MarginalPosterior):
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         mean, precision = (values[..., None] for values in self._checked(state))
-        found: Floats = (
-            0.5 * np.log(precision) - _HALF_LOG_2PI - 0.5 * precision * (theta - mean) ** 2
-        )
-        return found
+        return 0.5 * np.log(precision) - _HALF_LOG_2PI - 0.5 * precision * (theta - mean) ** 2
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
         z = (reward - np.asarray(theta, np.float64)) / self.noise
-        found: Floats = -0.5 * z * z - _HALF_LOG_2PI - math.log(self.noise)
-        return found
+        return -0.5 * z * z - _HALF_LOG_2PI - math.log(self.noise)
 
     def log_evidence(self, state: State) -> Floats:
         """Compute the log marginal likelihood of each arm, without a term of the data only.
@@ -186,12 +182,10 @@ class Normal(MarginalPosterior):
         added = precision - prior
         apart = (mean - self.means) ** 2
         lost = np.divide(apart * precision, added, out=np.zeros_like(apart), where=added > 0.0)
-        found: Floats = 0.5 * (np.log(prior / precision) - prior * lost)
-        return found
+        return 0.5 * (np.log(prior / precision) - prior * lost)
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
-        found: Floats = theta + self.noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
-        return found
+        return theta + self.noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
 
 
 #: Largest absolute value of a mean, and ranges of the other parameters of a prior and of a state.
@@ -347,15 +341,13 @@ class NormalInverseGamma(MarginalPosterior):
 
     def _inverse(self, arrays: list[Floats], level: Any) -> Floats:
         mean, count, shape, scale = arrays
-        found: Floats = mean + np.sqrt(scale / (shape * count)) * _student(shape, level)
-        return found
+        return mean + np.sqrt(scale / (shape * count)) * _student(shape, level)
 
     def predict(self, state: State, stream: Stream) -> Floats:
         """Draw the next reward of each arm from the predictive distribution, once per trial."""
         mean, count, shape, scale = self._checked(state)
         spread = np.sqrt(scale / shape * (1.0 + 1.0 / count))
-        found: Floats = mean + spread * _student(shape, self._uniform(stream))
-        return found
+        return mean + spread * _student(shape, self._uniform(stream))
 
     def log_density(self, state: State, theta: Floats) -> Floats:
         mean, count, shape, scale = (values[..., None] for values in self._checked(state))
@@ -365,8 +357,7 @@ class NormalInverseGamma(MarginalPosterior):
             + 0.5 * (np.log(count / scale) - _LOG_2PI)
         )
         z = 0.5 * count / scale * (theta - mean) ** 2
-        found: Floats = constant - (shape + 0.5) * np.log1p(z)
-        return found
+        return constant - (shape + 0.5) * np.log1p(z)
 
     def log_conditional(self, state: State, reward: float, theta: Floats) -> Floats:
         """Compute the log density of a reward of each arm given its mean and the state.
@@ -378,10 +369,9 @@ class NormalInverseGamma(MarginalPosterior):
         constant = (
             scipy.special.gammaln(shape + 1.0) - scipy.special.gammaln(shape + 0.5) - 0.5 * _LOG_2PI
         )
-        found: Floats = (
+        return (
             constant - 0.5 * np.log(q) - (shape + 1.0) * np.log1p(0.5 * (reward - theta) ** 2 / q)
         )
-        return found
 
     def log_likelihood(self, reward: float, theta: Floats) -> Floats:
         """Compute the log density of a reward for the variance scale / shape of the prior of arm 0.
@@ -390,8 +380,7 @@ class NormalInverseGamma(MarginalPosterior):
         """
         variance = self._variance()
         apart = reward - np.asarray(theta, np.float64)
-        found: Floats = -0.5 * (apart * apart / variance + math.log(variance) + _LOG_2PI)
-        return found
+        return -0.5 * (apart * apart / variance + math.log(variance) + _LOG_2PI)
 
     def log_evidence(self, state: State) -> Floats:
         """Compute the log marginal likelihood of each arm, up to a term of the number of data."""
@@ -399,10 +388,9 @@ class NormalInverseGamma(MarginalPosterior):
         _, count, shape, scale = self._checked(state)
         before = 0.5 * np.log(self.counts) + self.shapes * np.log(self.scales)
         after = 0.5 * np.log(count) + shape * np.log(scale)
-        found: Floats = (before - scipy.special.gammaln(self.shapes)) - (
+        return (before - scipy.special.gammaln(self.shapes)) - (
             after - scipy.special.gammaln(shape)
         )
-        return found
 
     def draw_reward(self, theta: Floats, uniform: Floats) -> Floats:
         """Draw normal rewards with the variance scale / shape of the prior of the first arm.
@@ -410,8 +398,7 @@ class NormalInverseGamma(MarginalPosterior):
         The variance is unknown: :meth:`predict` draws from the predictive distribution of a state.
         """
         noise = math.sqrt(self._variance())
-        found: Floats = theta + noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
-        return found
+        return theta + noise * scipy.special.ndtri(np.maximum(uniform, LEAST_UNIFORM))
 
     def _variance(self) -> float:
         return float(self.scales[0] / self.shapes[0])

@@ -301,6 +301,15 @@ def check_form(kind: str, plugin: Any) -> None:
             )
 
 
+def check_text(kind: str, plugin: Any) -> None:
+    """Check that the text form creates an equal plug-in."""
+    text = text_of(plugin)
+    if build(kind, text) != plugin:
+        raise ContractViolation(
+            f"its text form '{text}' creates {build(kind, text)!r}, not {plugin!r}"
+        )
+
+
 def check_created_by_text(kind: str, plugin: Any) -> None:
     """Check that the name and a number of arms create a plug-in, unless parameters are missing."""
     try:

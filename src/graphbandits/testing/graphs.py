@@ -11,9 +11,8 @@ from graphbandits._types import Floats
 from graphbandits.errors import InputError
 from graphbandits.graphs import Feedback, Process
 from graphbandits.graphs.named import Recipe
-from graphbandits.registry import build, text_of
 from graphbandits.rng import Keys, Stream
-from graphbandits.testing.contract import ContractViolation, check, check_form
+from graphbandits.testing.contract import ContractViolation, check, check_form, check_text
 from graphbandits.testing.scenarios import deviation_bound, same_bits
 
 #: Rounds that are checked, if the process has them.
@@ -24,11 +23,7 @@ ROUNDS = (1, 2, 7)
 def form(recipe: Recipe) -> None:
     """The class is documented and registered, round-trips through its text, and makes graphs."""
     check_form("graph", recipe)
-    text = text_of(recipe)
-    if build("graph", text) != recipe:
-        raise ContractViolation(
-            f"its text form '{text}' creates {build('graph', text)!r}, not {recipe!r}"
-        )
+    check_text("graph", recipe)
     for process in _processes(recipe):
         for part in ("arms", "names", "deterministic", "rounds", "round"):
             if not hasattr(process, part):

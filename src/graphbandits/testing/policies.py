@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from graphbandits.simulation.loop import decide, init_state, propose, update_sta
 from graphbandits.simulation.plan import Plan
 from graphbandits.simulation.run import simulate
 from graphbandits.testing import scenarios
-from graphbandits.testing.contract import ContractViolation, check, check_form
-from graphbandits.testing.scenarios import same_bits
+from graphbandits.testing.contract import ContractViolation, check, check_form, check_text
+from graphbandits.testing.scenarios import row_text, same_bits
 from graphbandits.worlds import Bernoulli
 
 #: Number of rounds of the check long-run.
@@ -41,11 +42,7 @@ def form(policy: Policy) -> None:
         raise ContractViolation(
             f"exact must be True (propose returns a distribution) or False, not {policy.exact!r}"
         )
-    text = text_of(policy)
-    if as_policy(text) != policy:
-        raise ContractViolation(
-            f"its text form '{text}' creates {as_policy(text)!r}, which does not equal {policy!r}"
-        )
+    check_text("policy", policy)
 
 
 @check("policy", "state")
@@ -138,21 +135,11 @@ def declared_needs(policy: Policy) -> None:
 def own_randomness(policy: Policy) -> None:
     """It draws with view.random and event.random only, not with global generators."""
     for scenario in scenarios.ordinary_scenarios(policy):
-        runs = []
-        for other in (1, 2):  # seeds of the global generators
-            with scenarios.global_generators(other) as untouched:
-                runs.append(scenario.run(policy, Keys(15, 1, 2)))
-                if not untouched():
-                    raise ContractViolation(
-                        f"{scenario.name}: it used or seeded a global random generator: use "
-                        "view.random(purpose)"
-                    )
-        for t, (one, two) in enumerate(zip(*runs, strict=True), 1):
-            if not same_bits(one, two):
-                raise ContractViolation(
-                    f"{scenario.name}: two runs with the same keys differ from round {t} on: use "
-                    "view.random(purpose), and keep no data outside of the state"
-                )
+        scenarios.same_with_other_globals(
+            partial(scenario.run, policy, Keys(15, 1, 2)),
+            f"{scenario.name}: ",
+            "view.random(purpose)",
+        )
 
 
 @check("policy", "batch")
@@ -165,8 +152,8 @@ def batch_equals_one_by_one(policy: Policy) -> None:
             for t, (many, one) in enumerate(zip(block, alone, strict=True), 1):
                 if not same_bits(many[trial], one[0]):
                     raise ContractViolation(
-                        f"{scenario.name}, round {t}: it proposed {_format(many[trial])} in a "
-                        f"block of 5 trials, but {_format(one[0])} for the same trial alone"
+                        f"{scenario.name}, round {t}: it proposed {row_text(many[trial])} in a "
+                        f"block of 5 trials, but {row_text(one[0])} for the same trial alone"
                     )
 
 
@@ -244,8 +231,8 @@ def relabelling(policy: Policy) -> None:
             worst = np.abs(mine - its).max(axis=1).argmax()
             did = "proposed" if policy.exact else f"played over {trials} trials"
             raise ContractViolation(
-                f"round {t} of a given history: it {did} {_format(mine[worst])}, but "
-                f"{_format(its[worst])} with renumbered arms: do not use the number of an arm (no "
+                f"round {t} of a given history: it {did} {row_text(mine[worst])}, but "
+                f"{row_text(its[worst])} with renumbered arms: do not use the number of an arm (no "
                 "two arms have equal counts or means here)"
             )
 
@@ -299,8 +286,8 @@ def saved_and_loaded(policy: Policy) -> None:
     for t, (mine, its) in enumerate(zip(*proposals, strict=True), 21):
         if not same_bits(mine, its):
             raise ContractViolation(
-                f"an agent loaded after round 20 proposed {_format(its)} in round {t} instead of "
-                f"{_format(mine)}: keep no data outside of the state"
+                f"an agent loaded after round 20 proposed {row_text(its)} in round {t} instead of "
+                f"{row_text(mine)}: keep no data outside of the state"
             )
 
 
@@ -426,8 +413,8 @@ def _check_restricted_posterior(policy: Policy) -> None:
         alone = propose(policy, some, View(t, keys, small, part.round(t, keys)))
         if not same_bits(pi[:, arms], alone):
             raise ContractViolation(
-                f"round {t} of a given history: it proposed {_format(pi[0, arms])} for the "
-                f"eligible arms {arms.tolist()} of 4, but {_format(np.asarray(alone)[0])} in the "
+                f"round {t} of a given history: it proposed {row_text(pi[0, arms])} for the "
+                f"eligible arms {arms.tolist()} of 4, but {row_text(np.asarray(alone)[0])} in the "
                 "problem that has these arms only"
             )
         action, seen = history.action[t - 1], history.observations(t - 1)
@@ -461,7 +448,7 @@ def beats_uniform(policy: Policy) -> None:
     at_random = horizon * (means.max() - means.mean())
     if not result.mean[-1] + 4 * result.standard_error[-1] < at_random:
         raise ContractViolation(
-            f"on arms with the means {_format(means)} its regret is {result.mean[-1]:.1f} after "
+            f"on arms with the means {row_text(means)} its regret is {result.mean[-1]:.1f} after "
             f"{horizon} rounds; that of uniform play is {at_random:.1f}"
         )
 
@@ -483,7 +470,3 @@ def _moved(prior: BetaBernoulli, place: Any) -> BetaBernoulli:
     a, b = np.empty(prior.arms), np.empty(prior.arms)
     a[place], b[place] = prior.a, prior.b
     return BetaBernoulli(a, b)
-
-
-def _format(values: Floats) -> str:
-    return "[" + ", ".join(f"{value:.6g}" for value in values) + "]"

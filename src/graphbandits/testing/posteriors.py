@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from graphbandits.posteriors import (
     discounted,
     is_discounted,
 )
-from graphbandits.posteriors.base import has_variance, reward_support
+from graphbandits.posteriors.base import has_variance, predict, reward_support
 from graphbandits.rng import Keys, Stream
 from graphbandits.testing.contract import (
     ContractViolation,
@@ -30,7 +30,7 @@ from graphbandits.testing.contract import (
     check_created_by_text,
     check_form,
 )
-from graphbandits.testing.scenarios import LEVEL, check_state, same_bits
+from graphbandits.testing.scenarios import LEVEL, check_state, row_text, same_bits
 
 #: Cells of a grid of means: fixed ones, and ones that follow the densities.
 FIXED, MOVING = 1200, 2800
@@ -119,8 +119,7 @@ class ModelGrid:
         return self.cells.middle
 
     def mean(self) -> Floats:
-        found: Floats = self.mass @ self.theta
-        return found
+        return self.mass @ self.theta
 
     def below(self, theta: Floats) -> Floats:
         """Return the probability below ``theta`` (n, K) of each arm, (n, K)."""
@@ -229,17 +228,7 @@ def reward_draws(posterior: Posterior, state: State, count: int, t: int = 1) -> 
     They come from ``predict``, or from ``sample`` and ``draw_reward``.
     """
     many = {name: np.repeat(value[:1], count, axis=0) for name, value in state.items()}
-    return next_rewards(posterior, many, Keys(45, 0, count), t)
-
-
-def next_rewards(posterior: Posterior, state: State, keys: Keys, t: int) -> Floats:
-    """Draw a reward of each arm in each trial from the predictive distribution, (B, K)."""
-    able: Any = posterior
-    if hasattr(posterior, "predict"):
-        return np.asarray(able.predict(state, Stream(keys, t, "testing/reward")), np.float64)
-    theta = posterior.sample(state, Stream(keys, t, "testing/theta"))
-    uniform = Stream(keys, t, "testing/reward").uniform(posterior.arms)
-    return np.asarray(posterior.draw_reward(theta, uniform), np.float64)
+    return predict(posterior, many, Stream(Keys(45, 0, count), t, "testing/reward"))
 
 
 def log_likelihood(posterior: Posterior, state: State, reward: float, theta: Floats) -> Floats:
@@ -343,7 +332,7 @@ def _counts(draws: Floats, log_rows: Callable[[Floats], Floats]) -> Cells:
         count = np.arange(np.rint(last) + 1.0)
         return Cells(count, count, np.ones(len(count)))
     axis = np.unique(np.rint(np.append(0.0, np.geomspace(1.0, last, FIXED_REWARDS)))) - 0.5
-    cells = _refined(axis, lambda y: log_rows(np.floor(y)), 8 * MOVING_REWARDS, _half_integers)
+    cells = _refined(axis, lambda y: log_rows(np.floor(y)), 12 * MOVING_REWARDS, _half_integers)
     return Cells(cells.edges, np.floor(cells.middle), cells.width)
 
 
@@ -414,19 +403,18 @@ def bayes(posterior: Posterior) -> None:
         for one, arm, reward in _one_by_one(history, trial):
             expected[arm] += log_likelihood(posterior, state, reward, grid.theta)[arm]
             state = posterior.update(state, one)
-        size = np.log(grid.cells.width)
-        weight = np.exp(expected + size - (expected + size).max(axis=1, keepdims=True))
-        off = np.abs(grid.mass - weight / weight.sum(axis=1, keepdims=True)).max(axis=1)
+        off = _off_grid(grid, expected)
         if not (off <= 1e-9).all():
             raise ContractViolation(
                 f"after {len(history)} rounds the density of arm {off.argmax()} in trial {trial} "
                 f"differs from Bayes' rule (prior times likelihoods) by {off.max():.2g} at a point"
             )
         for total in (grid.total, ModelGrid.of(posterior, posterior.init(1)).total):
-            if not (np.abs(total - 1.0) <= 10.0 * TOLERANCE).all():
+            worst = np.abs(total - 1.0).argmax()
+            if not abs(total[worst] - 1.0) <= 10.0 * TOLERANCE:
                 raise ContractViolation(
-                    f"the density of arm {np.abs(total - 1.0).argmax()} integrates to "
-                    f"{total[np.abs(total - 1.0).argmax()]:.6g}: log_density must be normalised"
+                    f"the density of arm {worst} integrates to {total[worst]:.6g}: log_density "
+                    "must be normalised"
                 )
 
 
@@ -440,18 +428,20 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
             mine = seen.trial == trial
             some = Observations(np.zeros(mine.sum(), np.int64), seen.arm[mine], seen.reward[mine])
             alone = posterior.update(alone, some)
-        for name, value in alone.items():
-            if not same_bits(value[0], together[name][trial]):
-                raise ContractViolation(f"state['{name}'] of a trial depends on the other trials")
-        one, two = posterior.beliefs(alone), posterior.beliefs(together)
-        for name in ("alpha", "delta", "h", "rho"):
-            if not same_bits(getattr(one, name)[0], getattr(two, name)[trial]):
-                raise ContractViolation(f"{name} of a trial depends on the other trials")
-        if not same_bits(posterior.mean(alone)[0], posterior.mean(together)[trial]):
-            raise ContractViolation("the mean of a trial depends on the other trials")
-        medians = posterior.quantile(alone, 0.5)[0], posterior.quantile(together, 0.5)[trial]
-        if not same_bits(*medians):
-            raise ContractViolation("the quantile of a trial depends on the other trials")
+        for what, one in _results(posterior, alone).items():
+            if not same_bits(one[0], _results(posterior, together)[what][trial]):
+                raise ContractViolation(f"{what} of a trial depends on the other trials")
+
+
+def _results(posterior: Posterior, state: State) -> dict[str, Floats]:
+    """Return the state and its statistics, with names for messages."""
+    found = posterior.beliefs(state)
+    return {
+        **{f"state['{name}']": np.asarray(value) for name, value in state.items()},
+        **{name: getattr(found, name) for name in ("alpha", "delta", "h", "rho")},
+        "the mean": posterior.mean(state),
+        "the quantile": posterior.quantile(state, 0.5),
+    }
 
 
 @check("posterior", "beliefs")
@@ -463,18 +453,17 @@ def beliefs(posterior: Posterior) -> None:
     """
     able: Any = posterior
     arguments = inspect.signature(posterior.beliefs).parameters
-    for state in (posterior.init(2), _some_history(posterior)[0]):
+    for state, trial, grid in _grids(posterior):
         found = able.beliefs(state, **({"variance": True} if has_variance(posterior) else {}))
-        partial = able.beliefs(state, information=False) if "information" in arguments else None
-        for trial in range(2):
-            grid = ModelGrid.of(posterior, state, trial)
-            expected = grid.statistics()
-            if not has_variance(posterior):
-                del expected["v"]
-            _compare_beliefs(found, expected, trial, grid.scale, "")
-            if partial is not None:
-                some = {name: expected[name] for name in ("alpha", "delta", "rho")}
-                _compare_beliefs(partial, some, trial, grid.scale, " with information=False")
+        expected = grid.statistics()
+        if not has_variance(posterior):
+            del expected["v"]
+        _compare_beliefs(found, expected, trial, grid.scale, "")
+        if "information" in arguments:
+            found = able.beliefs(state, information=False)
+            del expected["h"]
+            expected.pop("v", None)
+            _compare_beliefs(found, expected, trial, grid.scale, " with information=False")
 
 
 def _compare_beliefs(
@@ -486,29 +475,23 @@ def _compare_beliefs(
         off = np.abs(mine - value).max() / units.get(name, 1.0)
         if not off <= TOLERANCE:
             raise ContractViolation(
-                f"{name}{how} is {_format(mine)}, but sums over a grid of the density give "
-                f"{_format(value)}"
+                f"{name}{how} is {row_text(mine)}, but sums over a grid of the density give "
+                f"{row_text(value)}"
             )
-
-
-def _format(values: Floats) -> str:
-    return np.array2string(values, precision=7, separator=", ")
 
 
 @check("posterior", "mean")
 def mean(posterior: Posterior) -> None:
     """mean agrees with a sum over a grid of the density."""
-    for state in (posterior.init(2), _some_history(posterior)[0]):
-        found = posterior.mean(state)
-        for trial in range(2):
-            grid = ModelGrid.of(posterior, state, trial)
-            off = np.abs(found[trial] - grid.mean()) / grid.scale
-            if not (off <= TOLERANCE / 4.0).all():
-                arm = int(off.argmax())
-                raise ContractViolation(
-                    f"the mean of arm {arm} is {found[trial, arm]:.6g}, but a sum over a grid of "
-                    f"the density gives {grid.mean()[arm]:.6g}"
-                )
+    for state, trial, grid in _grids(posterior):
+        found = posterior.mean(state)[trial]
+        off = np.abs(found - grid.mean()) / grid.scale
+        if not (off <= TOLERANCE / 4.0).all():
+            arm = int(off.argmax())
+            raise ContractViolation(
+                f"the mean of arm {arm} is {found[arm]:.6g}, but a sum over a grid of the density "
+                f"gives {grid.mean()[arm]:.6g}"
+            )
 
 
 @check("posterior", "quantile")
@@ -517,17 +500,16 @@ def quantile(posterior: Posterior) -> None:
 
     The levels 0 and 1 give the ends of the support; levels outside [0, 1] raise InputError.
     """
-    for state in (posterior.init(2), _some_history(posterior)[0]):
-        grids = [ModelGrid.of(posterior, state, trial) for trial in range(2)]
+    for state, trial, grid in _grids(posterior):
         for level in (0.001, 0.25, 0.5, 0.9, 0.999):
-            found = posterior.quantile(state, level)
-            share = np.concatenate([grids[i].below(found[i : i + 1]) for i in range(2)])
+            found = posterior.quantile(state, level)[trial]
+            share = grid.below(found[None])[0]
             off = np.abs(share - level)
             if not (off <= TOLERANCE).all():
-                trial, arm = np.unravel_index(np.argmax(off), off.shape)
+                arm = int(off.argmax())
                 raise ContractViolation(
-                    f"the quantile {level:g} of arm {arm} is {found[trial, arm]:.6g}, but by a sum "
-                    f"over a grid {share[trial, arm]:.6g} of the density lies below it"
+                    f"the quantile {level:g} of arm {arm} is {found[arm]:.6g}, but by a sum over a "
+                    f"grid {share[arm]:.6g} of the density lies below it"
                 )
         for level, end in zip((0.0, 1.0), posterior.support, strict=True):
             if not (posterior.quantile(state, level) == end).all():
@@ -653,14 +635,14 @@ def rewards(posterior: Posterior) -> None:
 @check("posterior", "weights")
 def weights(posterior: Posterior) -> None:
     """An observation of weight w is the average of w observations, if weights are supported."""
-    if not getattr(posterior, "weighted", False) or "weight" not in _observation_fields():
+    if not getattr(posterior, "weighted", False):
         return
-    parts: Any = Observations
     row = np.zeros(3, np.int64)
     for arm in range(posterior.arms):
         draws = reward_draws(posterior, posterior.init(1), 3)[:, arm]
         singly = posterior.update(posterior.init(1), Observations(row, row + arm, draws))
-        one = parts(row[:1], row[:1] + arm, np.array([draws.mean()]), weight=np.array([3.0]))
+        mean, weight = np.array([draws.mean()]), np.array([3.0])
+        one = Observations(row[:1], row[:1] + arm, mean, weight)
         once = posterior.update(posterior.init(1), one)
         off = _distance(posterior, singly, once)
         if not off <= 1e-9:
@@ -728,7 +710,7 @@ def discount(posterior: Posterior) -> None:
     moved = discounted(posterior, state, when + 0.3 * half)
     grid, g = ModelGrid.of(posterior, moved), 0.5**0.3
     now, prior = (posterior.log_density(s, grid.theta)[0] for s in (state, posterior.init(1)))
-    off = _off_grid(grid, g * now + (1.0 - g) * prior)
+    off = _off_grid(grid, g * now + (1.0 - g) * prior).max()
     if not off <= 1e-9:
         raise ContractViolation(
             f"the density differs from f^g f_0^(1 - g), normalised, by {off:.2g} at a point"
@@ -738,18 +720,14 @@ def discount(posterior: Posterior) -> None:
 def _distance(posterior: Posterior, one: State, other: State) -> float:
     """Return the largest difference of the densities of two states of one trial, on a grid."""
     grid = ModelGrid.of(posterior, one)
-    return _off_grid(grid, posterior.log_density(other, grid.theta)[0])
+    return float(_off_grid(grid, posterior.log_density(other, grid.theta)[0]).max())
 
 
-def _off_grid(grid: ModelGrid, log_density: Floats) -> float:
-    """Return the largest difference of a density, normalised, from that of a grid."""
-    log_mass = log_density + np.log(grid.cells.width)
-    mass = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
-    return float(np.abs(mass / mass.sum(axis=1, keepdims=True) - grid.mass).max())
-
-
-def _observation_fields() -> set[str]:
-    return {field.name for field in fields(Observations)}
+def _off_grid(grid: ModelGrid, log_density: Floats) -> Floats:
+    """Return for each arm the largest difference of a density, normalised, from that of a grid."""
+    mass = _normalised(log_density + np.log(grid.cells.width))
+    off: Floats = np.abs(mass - grid.mass).max(axis=1)
+    return off
 
 
 @check("posterior", "evidence")
@@ -835,6 +813,13 @@ def refuses_states(posterior: Posterior) -> None:
                     )
 
 
+def _grids(posterior: Posterior) -> Iterator[tuple[State, int, ModelGrid]]:
+    """Yield the prior and a state after some rounds, with the number and the grid of a trial."""
+    for state in (posterior.init(2), _some_history(posterior)[0]):
+        for trial in range(2):
+            yield state, trial, ModelGrid.of(posterior, state, trial)
+
+
 def _refuses(call: Callable[..., object], *given: object) -> bool:
     try:
         call(*given)
@@ -844,26 +829,21 @@ def _refuses(call: Callable[..., object], *given: object) -> bool:
 
 
 def _some_history(posterior: Posterior) -> tuple[State, list[Observations]]:
-    """Update two trials for eight rounds, with rewards of means drawn from the prior.
+    """Update two trials for eight rounds, with rewards drawn from the predictive distribution.
 
     Some arms are observed more often. In the last round one trial has no observation, and the other
     has two of the same arm.
     """
-    able: Any = posterior
     keys, arms = Keys(41, 1, 2), posterior.arms
     state = posterior.init(2)
-    theta = posterior.sample(state, Stream(keys, 0, "testing/theta"))
     history = []
     for t in range(1, 9):
-        u = Stream(keys, t, "testing/history").uniform(2 * arms)
-        trial, arm = np.nonzero(u[:, :arms] < np.linspace(0.9, 0.3, arms))
+        u = Stream(keys, t, "testing/history").uniform(arms)
+        trial, arm = np.nonzero(u < np.linspace(0.9, 0.3, arms))
         if t == 8:
             trial, arm = np.array([1, 1]), np.array([arms - 1, arms - 1])
-        if hasattr(posterior, "predict"):
-            reward = able.predict(state, Stream(keys, t, "testing/reward"))[trial, arm]
-        else:
-            reward = posterior.draw_reward(theta, u[:, arms:])[trial, arm]
-        seen = Observations(trial, arm, reward)
+        reward = predict(posterior, state, Stream(keys, t, "testing/reward"))
+        seen = Observations(trial, arm, np.asarray(reward, np.float64)[trial, arm])
         history.append(seen)
         state = posterior.update(state, seen)
     return state, history

@@ -195,6 +195,10 @@ def same_bits(left: object, right: object) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
+def row_text(values: Floats) -> str:
+    return "[" + ", ".join(f"{value:.6g}" for value in np.ravel(values)) + "]"
+
+
 def relabelled(process: Process, place: Ints) -> Process:
     """Return the fixed graph in which arm i has the number ``place[i]``."""
     matrix = process.round(1, Keys(0)).reach(np.arange(process.arms))
@@ -381,6 +385,27 @@ def global_generators(seed: int) -> Iterator[Callable[[], bool]]:
         np.random.set_state(before[1])  # noqa: NPY002
 
 
+def same_with_other_globals(run: Callable[[], list[Floats]], what: str, use: str) -> None:
+    """Check that a run neither uses nor depends on the global generators.
+
+    ``what`` starts the messages, and ``use`` are the functions to draw with.
+    """
+    runs = []
+    for seed in (1, 2):
+        with global_generators(seed) as untouched:
+            runs.append(run())
+            if not untouched():
+                raise ContractViolation(
+                    f"{what}it used or seeded a global random generator: use {use}"
+                )
+    for t, (one, two) in enumerate(zip(*runs, strict=True), 1):
+        if not same_bits(one, two):
+            raise ContractViolation(
+                f"{what}two runs with the same keys differ from round {t} on: use {use}, and keep "
+                "no data elsewhere"
+            )
+
+
 # --- statistical bounds
 
 
@@ -391,8 +416,7 @@ def deviation_bound(variance: object) -> Floats:
     inequality). Unlike a number of standard errors, the bound holds for one trial, and for
     frequencies of 0 and 1.
     """
-    bound: Floats = np.sqrt(2.0 * LEVEL * np.asarray(variance, np.float64)) + LEVEL / 3.0
-    return bound
+    return np.sqrt(2.0 * LEVEL * np.asarray(variance, np.float64)) + LEVEL / 3.0
 
 
 def frequencies_differ(one: Floats, two: Floats, trials: int) -> bool:

@@ -18,7 +18,7 @@ from graphbandits.testing.contract import (
     check_created_by_text,
     check_form,
 )
-from graphbandits.testing.scenarios import global_generators, same_bits
+from graphbandits.testing.scenarios import same_bits, same_with_other_globals
 from graphbandits.worlds import Changing, World, as_posterior, check_world
 
 #: Trials and rounds of the checks of averages.
@@ -264,21 +264,12 @@ def own_randomness(world: World) -> None:
     """It draws with Stream or outcome_uniforms only, not with global generators."""
     keys = Keys(69, 0, 4)
     trial, arm = _all_pairs(4, world.arms)
-    runs = []
-    for other in (1, 2):  # seeds of the global generators
-        with global_generators(other) as untouched:
-            theta = draw_means(world, keys)
-            rewards = [_rewards(world, theta, keys, t, trial, arm) for t in (1, 2)]
-            if not untouched():
-                raise ContractViolation(
-                    "it used or seeded a global random generator: use Stream(keys, t, purpose) or "
-                    "outcome_uniforms(keys, t, trial, arm)"
-                )
-        runs.append([theta, *rewards])
-    if not all(same_bits(one, two) for one, two in zip(*runs, strict=True)):
-        raise ContractViolation(
-            "two runs with the same keys differ: draw with Stream or outcome_uniforms only"
-        )
+
+    def run() -> list[Floats]:
+        theta = draw_means(world, keys)
+        return [theta, *(_rewards(world, theta, keys, t, trial, arm) for t in (1, 2))]
+
+    same_with_other_globals(run, "", "Stream(keys, t, purpose) or outcome_uniforms")
 
 
 def _is_fixed(world: object) -> bool:
