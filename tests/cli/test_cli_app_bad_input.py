@@ -107,7 +107,7 @@ def test_invalid_experiment_files_are_refused(
         (["new", "experiment", "x" * 300], ["invalid experiment name"]),
         (["new", "experiment", ""], ["invalid experiment name"]),
         (["new", "experiment", "my-x", "--output=missing/x"], ["No such file"]),
-        (["report", "store", "--output="], ["--output is empty"]),
+        (["report", "store", "--output="], ["name of the report is empty"]),
         (["report", "store", "--output=."], ["is empty"]),
         (["report", "store", "--output=/"], ["is empty"]),
         (["report", "store", "--output=\x00.html"], ["cannot write"]),
