@@ -39,6 +39,7 @@ def test_a_bad_plug_in_is_refused_with_its_line(plugin_place: Path) -> None:
             (MINE.replace('"policy"', '"polcy"'), ["'polcy'", "did you mean 'policy'"]),
             (MINE.replace("frozen=True", ""), ["frozen"]),
         ]:
+            (plugin_place / "plug.py").unlink(missing_ok=True)
             if content is not None:
                 (plugin_place / "plug.py").write_text(content)
             before = set(registered("policy"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.errors import InputError, NotFoundError
@@ -214,6 +214,7 @@ def test_invalid_tokens_are_refused(small: AgentStore) -> None:
         assert not list_tokens(small)
 
 
+@settings(deadline=None)  # of a busy machine
 @given(role=st.sampled_from(ROLES), name=st.text(min_size=1, max_size=200).filter(str.isprintable))
 def test_names_come_back(tmp_path_factory: pytest.TempPathFactory, role: str, name: str) -> None:
     with open_store(tmp_path_factory.getbasetemp() / "names.db") as opened:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphbandits.service import limits as limits_module
@@ -165,6 +165,7 @@ def test_a_larger_body_is_refused() -> None:
             assert app.bodies == []
 
 
+@settings(deadline=None)  # of a busy machine
 @given(
     parts=st.lists(st.binary(max_size=8), min_size=1, max_size=6),
     most=st.integers(0, 20),
@@ -254,6 +255,7 @@ def test_a_rate_below_one_request_per_second() -> None:
     assert [asked(limits).status for _ in range(2)] == [200, 429]
 
 
+@settings(deadline=None)  # of a busy machine
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.sampled_from([1, 2, 4, 16]))
 def test_the_rate_is_that_of_a_token_bucket(steps: list[int], rate: int) -> None:
     """Compare with the definition; all numbers are exact multiples of powers of two."""
