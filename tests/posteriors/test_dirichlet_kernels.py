@@ -91,14 +91,13 @@ def check_lower_tails(seed: int) -> None:
             assert error <= 1e-12 + 4.0 * ROUNDING * math.sqrt(c.sum()), (c, v, x, order, error)
 
 
-@each("seed", range(3))
-def test_some_integrals_match_proven_digits(seed: int) -> None:
-    check_densities(seed)
-    check_lower_tails(seed)
+def test_some_integrals_match_proven_digits() -> None:
+    check_densities(seed=0)
+    check_lower_tails(seed=0)
 
 
 @pytest.mark.nightly
-@each("seed", range(3, 20))
+@each("seed", range(1, 20))
 def test_more_integrals_match_proven_digits(seed: int) -> None:
     check_densities(seed)
     check_lower_tails(seed)
