@@ -253,6 +253,7 @@ def test_other_methods_are_refused(service: TestClient) -> None:
             response = service.request(method, shown, **more)
             message = refused(response, 405, "method_not_allowed")
             assert f"'{shown}' does not accept {method}" in message
+            assert set(response.headers["allow"].split(", ")) >= allowed
 
 
 # --- the service --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from graphbandits import __version__
 from graphbandits.errors import GraphBanditsError, short_repr
@@ -119,7 +120,12 @@ async def _http_error(request: Request, error: Any) -> Response:
         404: f"there is no {shown}: see /openapi.json for all paths",
         405: f"{shown} does not accept {request.method}: see /openapi.json for all methods",
     }.get(error.status_code, str(error.detail))
-    return failure(error.status_code, name, message, error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # Starlette names the methods of the first route of a path
+        matching = [one for one in router.routes if one.matches(request.scope)[0] != Match.NONE]
+        methods = {method for one in matching for method in getattr(one, "methods", ())}
+        headers["Allow"] = ", ".join(sorted(methods)) or headers.get("Allow", "GET")
+    return failure(error.status_code, name, message, headers)
 
 
 async def _query_error(request: Request, error: Any) -> Response:

@@ -428,8 +428,9 @@ def batch_equals_one_by_one(posterior: Posterior) -> None:
             mine = seen.trial == trial
             some = Observations(np.zeros(mine.sum(), np.int64), seen.arm[mine], seen.reward[mine])
             alone = posterior.update(alone, some)
+        both = _results(posterior, together)
         for what, one in _results(posterior, alone).items():
-            if not same_bits(one[0], _results(posterior, together)[what][trial]):
+            if not same_bits(one[0], both[what][trial]):
                 raise ContractViolation(f"{what} of a trial depends on the other trials")
 
 
