@@ -78,7 +78,6 @@ ALSO_FAILS: dict[str, set[str]] = {
     "ForgetsRepeats": {"weights", "discount"},
     # the marginal likelihood is that of the updates
     "Forgetful": {"evidence", "discount"},
-    "DrawsHalves": {"evidence"},
     "UnfinishedPosterior": GRID | {"discount"},
     # rewards are drawn with the means of sample
     "FromThePrior": {"rewards"},
