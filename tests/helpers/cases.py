@@ -26,13 +26,14 @@ def each(
 
     The arguments are those of ``pytest.mark.parametrize``. Cases share the fixtures of the item.
     """
-    known = [names] if isinstance(names, str) else list(names)
+    known = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+    alone = isinstance(names, str) and len(known) == 1
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def loop(*args: Any, **fixtures: Any) -> None:
             for k, case in enumerate(cases):
-                values = [case] if isinstance(names, str) else list(case)
+                values = [case] if alone else list(case)
                 with case_named(f"case {k}: {names} = {case!r}"):
                     test(*args, **fixtures, **dict(zip(known, values, strict=True)))
 

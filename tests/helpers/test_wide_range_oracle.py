@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from helpers.loops import each
+from helpers.cases import each
 from helpers.oracles import exact_beliefs
 from helpers.wide_range_cases import (
     Params,

@@ -21,9 +21,9 @@ import pytest
 from helpers import SRC
 from helpers.agents import facts, reopened
 from helpers.bad_input import refused
+from helpers.cases import each
 from helpers.command_line import answer, read_json, refused_command
 from helpers.executor_tasks import alone, computed, tasks_of
-from helpers.loops import each
 from helpers.reward_families import COMMON, FAMILIES, Family, write_plugin
 
 from graphbandits import Agent, Results, load_plugin, simulate

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from helpers.bad_input import refused
-from helpers.loops import each
+from helpers.cases import each
 
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.posteriors.base import (

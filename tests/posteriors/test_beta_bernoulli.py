@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
-from helpers.loops import each
+from helpers.cases import each
 from helpers.oracles import entropy, exact_beliefs
 
 from graphbandits._types import State

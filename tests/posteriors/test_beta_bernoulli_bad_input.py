@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from helpers.bad_input import refused
-from helpers.loops import each
+from helpers.cases import each
 
 from graphbandits import Agent, BetaBernoulli
 

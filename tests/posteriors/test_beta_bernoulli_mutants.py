@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from helpers.accuracy_checks import assert_accurate
 from helpers.accuracy_mutants import EASY, MUTANTS, Mutant, distribution_by_recurrence, replace
-from helpers.loops import each
+from helpers.cases import each
 from helpers.uncompiled import run_uncompiled
 from helpers.wide_range_cases import Case, live_cases, read_fixture
 from helpers.wide_range_oracle import WideBeliefs, wide_beliefs

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 from flint import arb, ctx
-from helpers.loops import each
+from helpers.cases import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv

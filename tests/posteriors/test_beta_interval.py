@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.loops import each
+from helpers.cases import each
 from scipy.stats import kstest
 
 from graphbandits.errors import InputError

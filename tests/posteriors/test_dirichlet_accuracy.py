@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.accuracy_checks import LEAST, SETTINGS, TOLERANCES, WITH_VARIANCE
+from helpers.cases import each
 from helpers.dirichlet_cases import CASES, DirichletCase, case, read_exact
 from helpers.dirichlet_oracle import ExactBeliefs, exact_dirichlet
-from helpers.loops import each
 
 from graphbandits.posteriors import Beliefs, BetaBernoulli, Dirichlet
 

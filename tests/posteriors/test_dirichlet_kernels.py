@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 from flint import arb
+from helpers.cases import each
 from helpers.dirichlet_contour_oracle import contour_value
-from helpers.loops import each
 from scipy.interpolate import BSpline
 from scipy.stats import beta
 

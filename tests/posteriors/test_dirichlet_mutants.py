@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from helpers.accuracy_checks import LEAST, TOLERANCES
 from helpers.accuracy_mutants import Mutant
+from helpers.cases import each
 from helpers.dirichlet_cases import DirichletCase
 from helpers.dirichlet_mutants import EASY, MUTANTS, POSTERIORS
-from helpers.loops import each
 from helpers.uncompiled import run_uncompiled
 
 from graphbandits.posteriors import Dirichlet

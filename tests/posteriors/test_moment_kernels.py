@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from helpers.loops import each
+from helpers.cases import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refused, refuses
-from helpers.loops import each
+from helpers.cases import each
 from scipy import stats
 
 from graphbandits.errors import InputError

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.accuracy_checks import SETTINGS, TOLERANCES
-from helpers.loops import each
+from helpers.cases import each
 from helpers.marginal_cases import KINDS, read_truth
 from helpers.marginal_checks import assert_marginal_accurate, found_beliefs, marginal_errors
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.accuracy_checks import TOLERANCES
-from helpers.loops import each
+from helpers.cases import each
 from helpers.marginal_cases import KINDS, read_truth
 from helpers.marginal_checks import marginal_errors
 from helpers.marginal_mutants import MUTANTS, MarginalMutant

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
-from helpers.loops import each
+from helpers.cases import each
 from helpers.wide_range_oracle import wide_beliefs
 
 from graphbandits.errors import InputError

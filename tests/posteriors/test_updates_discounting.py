@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.bad_input import refuses
-from helpers.loops import each
+from helpers.cases import each
 
 from graphbandits.errors import InputError
 from graphbandits.graphs import as_process

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from helpers.bad_input import check_refusal, refuses
-from helpers.loops import each
+from helpers.cases import each
 from helpers.mutant_policies import AtRandom
 from helpers.valid_policies import UCB, VALID_POLICIES, temporarily_registered
 

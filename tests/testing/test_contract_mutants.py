@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from helpers.cases import each
 from helpers.contract_mutants import ALSO_FAILS, MAY_FAIL, MUTANTS
-from helpers.loops import each
 from helpers.valid_policies import temporarily_registered
 
 from graphbandits.registry import examples_of, registered

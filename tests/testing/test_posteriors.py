@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.loops import each
+from helpers.cases import each
 from helpers.plain_posteriors import VALID_POSTERIORS
 from helpers.valid_policies import temporarily_registered
 

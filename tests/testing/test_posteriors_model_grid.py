@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.loops import each
+from helpers.cases import each
 from helpers.plain_posteriors import PlainCounts, PlainNormal, PlainStudent
 from scipy.special import gamma
 from scipy.stats import norm

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from helpers.loops import each
+from helpers.cases import each
 from helpers.mutant_worlds import PlainGaussian
 from helpers.plain_posteriors import PlainCounts, PlainNormal
 from helpers.valid_policies import temporarily_registered
