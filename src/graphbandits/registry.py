@@ -226,7 +226,7 @@ def _defaults(cls: Any, of: bool = True) -> dict[str, Any]:
         return {
             one.name: MISSING if one.default is inspect.Parameter.empty else one.default
             for one in inspect.signature(cls.of).parameters.values()
-            if one.name != "arms"
+            if one.name != "arms" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
         }
     return {
         one.name: one.default if one.default_factory is MISSING else one.default_factory()

@@ -174,7 +174,7 @@ def test_bad_graph_files_are_refused(bad_files: Path) -> None:
         ("below.txt", ["line 1", "-0.1", "[0, 1]"]),
         ("nan.txt", ["line 1", "nan", "[0, 1]"]),
         ("word.txt", ["line 1", "often", "[0, 1]"]),
-        ("four.txt", ["line 1", "source target [probability]", "4"]),
+        ("four.txt", ["line 1", "source target [probability]", "0.5 carol"]),
         ("empty.txt", ["no edges", "source target"]),
         ("loop.txt", ["line 1", "0.5", "always observed"]),
         ("twice.txt", ["line 2", "ann -> bob", "0.5"]),

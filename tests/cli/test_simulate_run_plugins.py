@@ -64,10 +64,10 @@ def test_experiment_file_with_a_plug_in_next_to_it(plugin_place: Path) -> None:
 def test_a_bad_experiment_is_refused_with_its_key(plugin_place: Path) -> None:
     for change, words in [
         ("horizon = 20", ["horizon", "missing"]),
-        (("horizon", "horizn"), ["'horizn'", "did you mean 'horizon'"]),
+        (("horizon", "horizn"), ["horizn: unknown key", "did you mean 'horizon'"]),
         (("20", "0"), ["horizon", "0", "1"]),
         (("20", "'long'"), ["horizon", "'long'"]),
-        (("20", "true"), ["horizon = true"]),
+        (("20", "true"), ["horizon", "True"]),
         (('["mine", "ids-n"]', "[]"), ["policies"]),
         (('"ids-n"', '"idsn"'), ["'idsn'", "did you mean"]),
         (('"mine.py"', '"other.py"'), ["other.py", "No such file"]),

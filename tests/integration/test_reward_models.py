@@ -338,7 +338,7 @@ def bad_options() -> Iterator[tuple[list[str], list[str]]]:
     for given in FAMILIES.values():
         for kind, text in (("world", given.world_name), ("posterior", given.posterior_name)):
             for parameters in given.bad_parameters:
-                key = parameters.partition("=")[0]
+                key = parameters.partition("=")[0].removesuffix("s")
                 world = () if kind == "world" else (f"--world={given.world}",)
                 yield [*world, f"--{kind}={text}({parameters})"], [key]
             more = () if kind == "world" else (f"--world={given.world}",)
@@ -350,11 +350,11 @@ def bad_options() -> Iterator[tuple[list[str], list[str]]]:
             ([f"--world={given.world_name[:-1]}"], [f"unknown world '{given.world_name[:-1]}'"]),
             ([world, f"--posterior={unknown}"], [f"unknown posterior '{unknown}'"]),
             ([world, f"--means={given.bad_means}"], ["fixed means must be"]),
-            ([world, "--means=0.5,0.5"], ["3 in graph", "2 in means"]),
+            ([world, "--means=0.5,0.5"], ["one finite number", "the 3 arms"]),
             ([world, "--means=a,b,c"], ["'--means'", "'a,b,c'"]),
             ([world, "--prior=colour=1"], ["no parameter 'colour'"]),
-            ([world, "--prior=1,1", "--prior=1,1"], ["2 in prior", "3 in graph"]),
-            ([world, "--means=0.5,0.5,0.5", "--arms=4"], ["4 in arms", "3 in means"]),
+            ([world, "--prior=1,1", "--prior=1,1"], ["prior", "each of the 3 arms"]),
+            ([world, "--means=0.5,0.5,0.5", "--arms=4"], ["one finite number", "the 4 arms"]),
         )
     gaussian, beta = FAMILIES["gaussian"], FAMILIES["bernoulli"]
     named = ["'beta-bernoulli' does not fit the world 'gaussian'", "'normal'"]

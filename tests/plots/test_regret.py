@@ -158,7 +158,7 @@ def test_an_enlargement_ends_at_a_gap() -> None:
 
 def test_notes_on_policies_are_marked_and_below_the_figure() -> None:
     long = "its guarantee needs r_t of at least ln T/(2K-2) = $0.863 here, and " + "more " * 20
-    notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay.", "ts-n": " "}
+    notes = {"exp3-res": long, "ucb-maxn": "made for graphs that stay."}
     results = eight(notes=notes)
     sweep = {0: eight(), 1: results, 2: results}
     for figure, text in (

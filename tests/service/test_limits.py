@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from helpers.service import run_async
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,7 +128,7 @@ async def ask(
 
 
 def asked(limits: Limits, *args: Any, **given: Any) -> Answer:
-    return asyncio.run(ask(limits, *args, **given))
+    return run_async(ask(limits, *args, **given))
 
 
 # --- size of the body ---------------------------------------------------------------------------
@@ -224,7 +225,7 @@ def test_a_client_that_goes_away_does_not_reach_the_application() -> None:
         await limited(app)(scope, receive, send)
         assert (app.bodies, sent) == ([], [])
 
-    asyncio.run(run())
+    run_async(run())
 
 
 # --- rate ---------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ def test_a_client_may_send_as_many_requests_at_once_as_in_a_second() -> None:
         async def run(limits: Limits, rate: int) -> list[Answer]:
             return [await ask(limits) for _ in range(rate + 2)]
 
-        answers = asyncio.run(run(limits, rate))
+        answers = run_async(run(limits, rate))
         assert [one.status for one in answers] == [200] * rate + [429] * 2
         assert answers[-1].error == (429, "too_many_requests")
         assert answers[-1]["retry-after"] == "1"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.service import run_async
 
 from graphbandits import Agent
 from graphbandits.errors import NotFoundError
@@ -57,7 +58,7 @@ def read(
             )
             await asyncio.to_thread(step, len(found))
 
-    asyncio.run(collect())
+    run_async(collect())
     return found
 
 

@@ -24,7 +24,7 @@ import uvicorn
 from helpers.command_line import command
 from helpers.plugin_command_line import MINE
 from helpers.postgres import PostgresServer
-from helpers.service import ServiceProcess, children, free_port, wait_for
+from helpers.service import ServiceProcess, children, free_port, run_async, wait_for
 
 from graphbandits import Agent
 from graphbandits.errors import InputError
@@ -213,7 +213,7 @@ def test_2000_connections_at_once(service: ServiceProcess) -> None:
             await asyncio.gather(*tasks)
 
     try:
-        asyncio.run(ask_all())
+        run_async(ask_all())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     opened = found.pop("open")

@@ -212,7 +212,7 @@ def test_the_time_limit_is_kept_and_slow_policies_are_left_out() -> None:
 
 
 def test_after_each_stage_the_better_half_is_simulated_further() -> None:
-    found = recommend("ring", arms=4, horizon=50, delay=5, seconds=6, workers=1)
+    found = recommend("ring", arms=4, horizon=200, delay=5, seconds=3, workers=1)
     trials = [one.trials for one in found.candidates]
     assert found.candidates[0].trials == max(trials)
     assert FINALISTS <= trials.count(max(trials)) < len(trials)

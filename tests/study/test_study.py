@@ -247,7 +247,7 @@ def test_results_have_curves_or_summaries(tmp_path: Path) -> None:
         for part in ("mean", "standard_error", "quantiles", "final", "plays", "rank_plays"):
             assert (getattr(summary[name], part) == getattr(wanted[name], part)).all()
         assert (summary[name].ratio_sums.mean == wanted[name].ratio_sums.mean).all()
-    with pytest.raises(InputError, match=r"the ratios of the trials are not here: "):
+    with pytest.raises(InputError, match=r"these results are summaries: "):
         summary.to_pandas("ratios")
 
 

@@ -90,6 +90,12 @@ def test_corollaries_equal_theorems_for_constant_graphs() -> None:
     np.testing.assert_allclose(constant.values, rates.values, rtol=1e-14)
 
 
+def test_theorem_3_matches_limits_r_0_and_r_1() -> None:
+    nothing, everything = theorem_3(7, [0.0] * 9, 1.3), theorem_3(7, [1.0] * 9, 1.3)
+    np.testing.assert_allclose(nothing.values, theorem_1(7, 1.3, range(1, 10)).values, rtol=1e-14)
+    np.testing.assert_allclose(everything.values, np.sqrt(np.arange(1, 10) * 1.3 / 2), rtol=1e-14)
+
+
 def test_general_bound_of_constant_ratios_equals_corollary_1() -> None:
     rounds = np.array([1, 5, 50])
     found = general_bound(1.5 * rounds, LOG5, rounds, policies=("mine",))

@@ -40,7 +40,7 @@ __all__ = [
 
 #: Members without which nothing works; the contract checks test all others.
 POSTERIOR_PARTS = ("arms", "init", "beliefs")
-WORLD_PARTS = ("prior", "arms", "outcomes", "means")
+WORLD_PARTS = ("arms", "means", "outcomes", "prior")
 #: Parameters of worlds and posteriors that are not parameters of the prior of an arm.
 NOT_PRIOR = ("fixed", "changes", "accuracy", "discount", "half_life")
 
