@@ -79,7 +79,7 @@ def test_bad_input_is_refused(agent: Agent, place: Path) -> None:
     for options, words in [
         ("missing.db", ["no store of agents"]),
         ("a.db 7-abc", ["unknown decision '7-abc'"]),
-        ("a.db --at 2020-01-01", ["was created at"]),
+        ("a.db --at 2020-01-01", ["choose a time from"]),
         ("a.db --at soon", ["'soon' is not a date"]),
         ("a.db --figure a.bmp", ["--figure 'a.bmp' has an unknown file format"]),
     ]:

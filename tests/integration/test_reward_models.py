@@ -338,9 +338,12 @@ def bad_options() -> Iterator[tuple[list[str], list[str]]]:
     for given in FAMILIES.values():
         for kind, text in (("world", given.world_name), ("posterior", given.posterior_name)):
             for parameters in given.bad_parameters:
-                key = parameters.partition("=")[0].removesuffix("s")
+                key, named = (
+                    parameters.partition("=")[0],
+                    {"values": "must be", "weights": "weight"},
+                )
                 world = () if kind == "world" else (f"--world={given.world}",)
-                yield [*world, f"--{kind}={text}({parameters})"], [key]
+                yield [*world, f"--{kind}={text}({parameters})"], [named.get(key, key)]
             more = () if kind == "world" else (f"--world={given.world}",)
             named = [f"'{text}' has no parameter 'colour'"]
             yield [*more, f"--{kind}={text}(colour=1)"], named
