@@ -366,7 +366,7 @@ def bad_options() -> Iterator[tuple[list[str], list[str]]]:
     yield ["--posterior="], ["posterior ''"]
     yield ["--world=gaussian("], ["'gaussian('"]
     yield ["--world=gaussian(1)"], ["key=value"]
-    yield ["--prior="], ["prior"]
+    yield ["--prior="], ["two numbers"]
 
 
 SIMULATE = ["simulate", "--policy=uniform", f"--graph={GRAPH}", "--horizon=3", "--trials=2"]
