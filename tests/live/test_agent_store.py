@@ -17,10 +17,8 @@ import numpy as np
 import pytest
 from helpers import ROOT
 from helpers.agents import play, reopened
-from helpers.bad_input import refused, tree
+from helpers.bad_input import refused
 from helpers.cases import each
-from helpers.postgres import PostgresServer
-from helpers.privileges import unprivileged
 
 from graphbandits import Agent
 from graphbandits.errors import ConflictError, GraphBanditsError, InputError, StoreError
@@ -193,24 +191,6 @@ def test_a_full_disk_is_an_error_and_the_agent_goes_on_after_it(tmp_path: Path) 
     assert "disk" in done.stdout
 
 
-def test_a_database_that_goes_away_and_comes_back(postgres: PostgresServer) -> None:
-    agent = new_agent(postgres.new_address())
-    decision = agent.decide()
-    agent.observe(decision, {decision.arm: 1}, partial=True)
-    before = agent.state
-    postgres.stop()
-    try:
-        for call in (agent.decide, lambda: agent.close(decision), agent.status):
-            with pytest.raises(StoreError):
-                call()
-    finally:
-        postgres.start()
-    assert agent.state == before
-    agent.close(decision)
-    agent.decide()
-    agent.verify()
-
-
 def test_a_failed_commit_is_found_in_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,27 +333,6 @@ def test_save_does_not_replace_an_agent(tmp_path: Path) -> None:
         agent.save(place)
     assert Agent(store=place).status()["decisions"] == 0
     assert Agent(store=place, name="other").arms == (0, 1)
-
-
-def test_save_to_a_place_that_is_no_store(tmp_path: Path) -> None:
-    agent = Agent("ids-n", 3, seed=1)
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "folder").mkdir()
-    before = tree(tmp_path)
-    for name in ("missing/agent.db", "notes.txt/agent.db", "folder", "notes.txt"):
-        with pytest.raises(InputError, match=name.partition("/")[0]):
-            agent.save(tmp_path / name)
-    assert tree(tmp_path) == before
-
-
-def test_saving_without_permission_is_refused(tmp_path: Path) -> None:
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=0o500)
-    with (
-        unprivileged(),
-        pytest.raises(StoreError, match=r"cannot use .*agent.db: its files cannot be opened"),
-    ):
-        Agent("ids-n", 3, seed=1).save(locked / "agent.db")
 
 
 KILLED = """

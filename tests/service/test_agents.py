@@ -16,7 +16,6 @@ from graphbandits import Agent
 from graphbandits.errors import ConflictError, InputError, StoreError
 from graphbandits.graphs.named import Star
 from graphbandits.live.requests import graph_of
-from graphbandits.live.store import open_store
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.service import agents as module
 from graphbandits.service.agents import Agents, describe
@@ -80,24 +79,6 @@ def test_only_so_many_agents_are_kept(place: str, monkeypatch: pytest.MonkeyPatc
     assert first.decide().number == 1  # a thread may still use it
     assert agents.get("banner").decide().number == 2
     assert agents.get("banner").verify() == 3
-
-
-def test_the_store_is_opened_when_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
-    place = tmp_path / "later.db"
-    agents = Agents(str(place))
-    for _ in range(2):
-        with refuses(StoreError):
-            agents.names()
-        assert not agents.opened
-        assert not place.exists()
-    open_store(place).close()
-    assert agents.names() == []
-    agents.close()
-    agents.close()
-    assert agents.names() == []
 
 
 def test_attempts_to_open_the_store_are_rare(
@@ -255,14 +236,6 @@ def test_bad_requests_create_nothing(agents: Agents) -> None:
         with refuses(InputError):
             agents.create(request_)
         assert agents.names() == ["banner"]
-
-
-def test_a_store_that_is_away_is_not_made_anew(agents: Agents, place: str) -> None:
-    agents.names()
-    Path(place).rename(place + ".away")
-    with pytest.raises(StoreError):
-        agents.create({"name": "new", "policy": "ids-n", "arms": 3})
-    assert not Path(place).exists()
 
 
 # --- description --------------------------------------------------------------------------------
