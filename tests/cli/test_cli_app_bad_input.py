@@ -15,7 +15,6 @@ from graphbandits.cli import app
 EXPERIMENT = (
     'title = "A"\ngraph = "paper"\nhorizon = 5\ntrials = 2\npolicies = ["ts-n"]\nseed = 0\n'
 )
-DEEP = "[" * 2000 + "]" * 2000
 
 
 @pytest.fixture
@@ -43,23 +42,6 @@ def refused_command(place: Path, *args: str) -> str:
     assert len(result.stderr) < 1500
     assert tree(place) == before
     return result.stderr
-
-
-def test_invalid_experiment_files_are_refused(place: Path) -> None:
-    for command in ["run", "audit"]:
-        for old, new, words in [
-            ("horizon = 5", f"horizon = {'9' * 5000}", ["more than 300 digits"]),
-            ("seed = 0", f"seed = 0x{'f' * 5000}", ["more than 300 digits"]),
-            ("seed = 0", f"seed = 0\nx = {DEEP}", ["nested too deeply"]),
-            ("horizon = 5", f"horizon.{'a.' * 5000}a = 1", ["nested too deeply"]),
-            ("ts-n", f"eps-greedy-lp(c={DEEP})", ["cannot read the list"]),
-            ("paper", "file:a\\u0000b", ["cannot read the graph file a\\x00b"]),
-            ("paper", "file:pipe.txt", ["pipe.txt", "regular file"]),
-        ]:
-            assert old in EXPERIMENT
-            (place / "bad.toml").write_text(EXPERIMENT.replace(old, new))
-            message = refused_command(place, command, "bad.toml", "--trials=1")
-            assert all(word in message for word in ["bad.toml", *words])
 
 
 def test_invalid_commands_are_refused(place: Path) -> None:

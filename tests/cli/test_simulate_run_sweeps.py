@@ -16,9 +16,7 @@ from typer.testing import CliRunner
 import graphbandits
 from graphbandits import open_study
 from graphbandits.cli import app
-from graphbandits.simulation.run import simulate_plan
 from graphbandits.study.claims import Claim, judge
-from graphbandits.study.experiment import load_experiment
 
 RUNNER = CliRunner(env={"COLUMNS": "80"})
 
@@ -141,48 +139,6 @@ def test_too_long_output_name_is_reported_before_anything_runs(place: Path, lett
     file.write_text(SINGLE, "utf-8")
     message = refused(place, "run", file.name, "--output", "out")
     assert "too long; choose a shorter name" in message
-
-
-@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
-@pytest.mark.parametrize(
-    ("change", "computed"),
-    [
-        ([], 0),
-        (["--seed=4"], 8),
-        (["--trials=6"], 8),  # the sixth of each
-        (["--trials=3"], 8),  # shards are used whole, and the stored ones have five trials
-        (["--policy=ucb-n"], 3),  # for all c at once, and for two numbers of arms
-        (["[5, 0.5, 2]", "[5, 2]"], 0),
-        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], 1),
-        (['"star"', '"ring"'], 4),
-    ],
-)
-def test_second_run_computes_only_missing_trials(
-    place: Path, change: list[str], computed: int
-) -> None:
-    run("run", "sweep.toml", "--workers", 1)
-    before = shards(place / "sweep")
-    options = [option for option in change if option.startswith("--")]
-    if change and not options:
-        (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
-    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *options])
-    assert result.exit_code == 0
-    # with another seed, no stored trial belongs to the study
-    assert ("the study 'sweep' in sweep (Two sweeps) was computed with" in result.stderr) == (
-        options == ["--seed=4"]
-    )
-    after = shards(place / "sweep")
-    assert before.items() <= after.items()
-    assert len(after) - len(before) == computed
-    given = dict(option.removeprefix("--").split("=") for option in options)
-    wanted = load_experiment("sweep.toml").plans(
-        trials=int(given["trials"]) if "trials" in given else None,
-        seed=int(given["seed"]) if "seed" in given else None,
-        policies=[given["policy"]] if "policy" in given else [],
-    )
-    for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
-        assert cell.point == whole.point
-        same(cell.results(), simulate_plan(whole, progress=False))
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:

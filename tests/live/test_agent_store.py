@@ -6,9 +6,7 @@ import itertools
 import sqlite3
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -113,32 +111,6 @@ def test_a_random_seed_is_journaled(tmp_path: Path) -> None:
 
 
 # Several handles ----------------------------------------------------------------------------------
-
-
-def test_eight_threads_with_handles_of_their_own(store_url: str) -> None:
-    new_agent(store_url)
-    ids = list[str]()
-
-    def work(number: int) -> None:
-        agent = Agent(store=store_url)
-        for t in range(12):
-            decision = agent.decide()
-            ids.append(decision.id)
-            for arm in decision.reveals:
-                agent.observe(decision, {arm: (t + number) % 2}, partial=True)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(8)))  # raises the error of a thread
-    assert len(set(ids)) == len(ids) == 96
-    agent = Agent(store=store_url)
-    assert agent.status()["decisions"] == 96
-    seen = Counter[str]()
-    for line in agent.history():
-        if line["kind"] == "observe":
-            seen.update(line["outcomes"].keys())
-    both = {arm: agent.state["a"][arm] + agent.state["b"][arm] - 2 for arm in USERS}
-    assert both == {arm: seen[arm] for arm in USERS}
-    agent.verify()
 
 
 def test_snapshots_do_not_change_anything(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,21 +70,6 @@ def test_ratio_of_bernoulli_arms_is_that_of_the_products_of_predictions() -> Non
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_ratio_is_a_martingale_for_bernoulli_arms() -> None:
-    """The expected ratio after all sequences of outcomes is 1, and after one more it is kept."""
-    prior = BetaBernoulli.of(2, [4.0, 1.0], [2.0, 3.0])
-    arms = [0, 1, 0, 1]
-    total = 0.0
-    for number in range(16):
-        outcomes = [number >> k & 1 for k in range(4)]
-        probability, a, b = 1.0, [4.0, 1.0], [2.0, 3.0]
-        for arm, one in zip(arms, outcomes, strict=True):
-            probability *= (a[arm] if one else b[arm]) / (a[arm] + b[arm])
-            a[arm], b[arm] = a[arm] + one, b[arm] + 1 - one
-        total += probability * ratios(prior, arms, outcomes)[-1]
-    assert total == pytest.approx(1.0, rel=1e-10)
-
-
 def worst_ratios(prior: Any, truth: Any, agents: int, rounds: int) -> np.ndarray[Any, Any]:
     """Return the largest ratio of each agent; all arms are observed in every round."""
     check = PriorCheck(prior)

@@ -107,22 +107,7 @@ def test_attempts_to_open_the_store_are_rare(
 
 def test_create_makes_the_agent_that_python_makes(agents: Agents) -> None:
     requests: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({"policy": "ts-n", "arms": 3}, {}),
-        ({"policy": "ts-n", "arms": ["b", "a"], "graph": "star"}, {}),
-        ({"policy": "ids-n", "arms": NAMES, "graph": "cliques(2)", "prior": [2, 5]}, {}),
-        (
-            {"policy": "ids-n", "arms": NAMES, "prior": {"bob": [2, 5]}, "accuracy": "strict"},
-            {},
-        ),
-        (
-            {"policy": "ts-n", "arms": 3, "posterior": "normal(noise=0.5)", "horizon": 10},
-            {},
-        ),
         ({"policy": "ts-n", "arms": 3, "trial": 4, "expires": 60, "floor": 0.1}, {}),
-        (
-            {"policy": "ids-n", "arms": 3, "floor": 0.1, "floor_over": "dominating-set"},
-            {},
-        ),
         (
             {"policy": "ids-n", "arms": NAMES, "graph": {"edges": [["eve", "ann", 0.5]]}},
             {"graph": graph_of({"edges": [["eve", "ann", 0.5], ["bob"]]}, tuple(NAMES))},
@@ -191,21 +176,6 @@ def test_the_same_settings_open_the_agent(agents: Agents) -> None:
         with refuses(ConflictError):
             agents.create(request | change)
     assert agents.names() == ["banner"]
-
-
-def test_concurrent_creation_makes_one_agent(place: str) -> None:
-    services = [Agents(place), Agents(place)]
-    start = threading.Barrier(6)
-
-    def create(number: int) -> Agent:
-        start.wait()
-        request = {"name": "new", "policy": "ids-n", "arms": NAMES, "graph": "star", "seed": 3}
-        return services[number % 2].create(request)[0]
-
-    with ThreadPoolExecutor(6) as threads:
-        made = list(threads.map(create, range(6)))
-    assert {one.status()["entries"] for one in made} == {1}
-    assert services[0].names() == ["banner", "new"]
 
 
 def test_bad_requests_create_nothing(agents: Agents) -> None:

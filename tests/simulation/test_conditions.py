@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,6 @@ from graphbandits.simulation.conditions import Answers, check_eligible, eligible
 from graphbandits.simulation.identity import series_of
 from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
-from graphbandits.study.run import run_plan
 from graphbandits.theory import audit, bounds_of
 from graphbandits.theory.bounds import ELIGIBLE_ARMS, LATE_ANSWERS
 
@@ -430,23 +428,6 @@ def test_tables_have_one_row_per_eligible_arm() -> None:
     columns = ("seed", "trial", "round", "arm")
     assert list(zip(*(rows[name] for name in columns), strict=True)) == wanted
     assert len(results.to_pandas("eligible")) == len(POLICIES_ELIGIBLE) * allowed.sum()
-
-
-def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None:
-    """A store with the first trials computes the others; verify finds nothing."""
-    how: dict[str, Any] = {"progress": False, "workers": 1}
-    given: dict[str, Any] = {"eligible": 0.5, "delay": [0, 4], "answer_rate": 0.7}
-    given["record"] = RECORDS_ELIGIBLE
-    run_plan(a_plan(trials=6, **given), tmp_path, **how)
-    study = run_plan(a_plan(trials=12, **given), tmp_path, **how)
-    whole = simulate(
-        ["ts-n", "ucb-n"], Bernoulli(PRIOR), CHAIN, horizon=15, trials=12, seed=4, **given
-    )
-    found = study.results(trajectories=True)
-    assert bits_eligible(found) == bits_eligible(whole)
-    wanted = {"eligible": 0.5, "delay": [0, 4], "answer_rate": 0.7}
-    assert wanted.items() <= found.settings.items()
-    assert study.verify() == []
 
 
 # Refused ----------------------------------------------------------------------------------------

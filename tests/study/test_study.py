@@ -208,15 +208,6 @@ def test_unknown_point_lists_the_existing_ones(tmp_path: Path) -> None:
         assert message in str(error.value)
 
 
-def test_grid_has_a_slice_per_value_off_the_axis(tmp_path: Path) -> None:
-    two, three = grid(tmp_path).slices()
-    assert (two.key, two.title) == ("grid-r-arms-2", "Both: arms = 2")
-    assert three.title == "Both: arms = 3"
-    assert list(two.cells) == [0.0, 0.5, 1]
-    assert three.cells[0.5].point == {"r": 0.5, "arms": 3}
-    assert (two.label, two.scale) == ("r", "linear")
-
-
 def test_lists_and_texts_are_categories(tmp_path: Path) -> None:
     points = [Point(plan(), {"g": g, "arms": k}, 0) for g, k in (("star", 3), ("ring", 4))]
     points += [Point(plan(), {"kind": kind}, 1) for kind in "ab"]
