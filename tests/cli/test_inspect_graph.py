@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from helpers import command_line
+from helpers.command_line import RUNNER
 
 from graphbandits import catalogue, describe_graph
 from graphbandits.cli import app
 
-RUNNER = CliRunner(env={"COLUMNS": "400"})
-
-
-def run(*args: object) -> str:
-    result = RUNNER.invoke(app, ["graph", *map(str, args)])
-    assert result.exit_code == 0, result.stderr
-    assert result.stderr == ""
-    return result.stdout
-
-
-def answer(*args: object) -> Any:
-    return json.loads(run(*args, "--json"))
+run, answer = partial(command_line.run, "graph"), partial(command_line.answer, "graph")
 
 
 def test_graph_command_prints_what_the_function_returns(tmp_path: Path) -> None:

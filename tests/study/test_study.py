@@ -28,25 +28,6 @@ from graphbandits.simulation.results import concat
 from graphbandits.study.claims import Claim, Published
 from graphbandits.study.directory import Directory
 
-SWEEP_FILE = """title = "More to see"
-graph = "random(r={r})"
-arms = 3
-horizon = 12
-trials = 6
-policies = ["ts-n", "ids-n"]
-[[sweeps]]
-parameter = "r"
-values = [0, 0.5]
-"""
-
-
-@pytest.fixture
-def sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "sweep.toml"
-    file.write_text(SWEEP_FILE, "utf-8")
-    return file
-
 
 def test_a_study_reports_and_draws(sweep_file: Path) -> None:
     study = run_experiment(sweep_file, workers=1, pages=False, progress=False)
