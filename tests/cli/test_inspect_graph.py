@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from helpers import command_line
-from helpers.command_line import RUNNER
+from helpers.command_line import refused_command
 
 from graphbandits import catalogue, describe_graph
-from graphbandits.cli import app
 
 run, answer = partial(command_line.run, "graph"), partial(command_line.answer, "graph")
 
@@ -71,7 +70,7 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
     Path("file").write_text("")
     for line, words in [
         ("papr", ["unknown graph 'papr'", "did you mean 'paper'"]),
-        ("paper --arms 4", ["has 5 arms, but --arms is 4"]),
+        ("paper --arms 4", ["has 5 arms", "4"]),
         ("star --arms x", ["'x' is not an integer"]),
         ("paper --time-limit nan", ["--time-limit must be a finite number above 0, not nan"]),
         ("paper --horizon 0", ["horizon must be a whole number of at least 1, not 0"]),
@@ -79,10 +78,5 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         ("paper --plot file/a.png", ["cannot write"]),
         ("empty --arms 2001 --plot a.png", ["at most 2000 arms", "has 2001 arms"]),
     ]:
-        result = RUNNER.invoke(app, ["graph", *line.split()])
-        assert result.exit_code == 2
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        assert result.stderr.startswith("Error: ")
-        assert all(word in result.stderr for word in words), result.stderr
-        assert not Path("a.png").exists()
+        message = refused_command(tmp_path, ["graph", *line.split()])
+        assert all(word in message for word in words), message

@@ -338,21 +338,6 @@ def test_outcomes_one_by_one_are_those_at_once(policy: str, posterior: str | Non
     assert changes > 25 or policy == "uniform"
 
 
-@each("policy", ["ids-n", "exp3-ix"])
-def test_refused_part_changes_nothing(policy: str) -> None:
-    agent = Agent(policy, 3, DIRECTED, seed=5, horizon=60)
-    decision = agent.decide(among=[1]) if policy == "ids-n" else agent.decide()
-    agent.observe(decision, {decision.arm: 1}, partial=True)
-    before, entries = policy_bytes(agent), agent.status()["entries"]
-    for outcomes in ({decision.arm: 0}, {decision.arm: (1, 2)}, {decision.arm: 1, "x": 1}):
-        for partial in (True, False):
-            how = {"partial": partial}
-            refused(lambda o=outcomes, how=how: agent.observe(decision, o, **how))
-    assert policy_bytes(agent) == before
-    assert agent.status()["entries"] == entries
-    assert agent.pending == (decision.id,)
-
-
 # Integer nodes ------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from helpers.agents import facts, play, whole_pi
+from helpers.agents import GRAPH, NAMES, facts, play, whole_pi
 from helpers.bad_input import refused
 from helpers.cases import each
 from helpers.recorded_runs import able
@@ -20,16 +20,7 @@ from helpers.recorded_runs import able
 from graphbandits import Agent, BetaBernoulli
 from graphbandits.policies import as_policy
 
-NAMES = ["ann", "bob", "eve", "joe"]
 PRIOR = [(1.0, 3.0), (4.0, 2.0), (2.0, 2.0), (5.0, 4.0)]
-GRAPH = np.array(
-    [
-        [1.0, 0.5, 0.0, 0.0],
-        [0.0, 1.0, 0.25, 0.0],
-        [0.75, 0.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 1.0],
-    ]
-)
 #: As GRAPH, with entries 0 and 1 only.
 EDGES = (GRAPH > 0.0).astype(float)
 

@@ -163,26 +163,6 @@ def test_a_full_disk_is_an_error_and_the_agent_goes_on_after_it(tmp_path: Path) 
     assert "disk" in done.stdout
 
 
-def test_a_failed_commit_is_found_in_the_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The event was written, but the acknowledgement was lost."""
-    agent = new_agent(str(tmp_path / "agents.db"))
-    decision = agent.decide()
-    install = type(agent._state).install
-
-    def lose(*_: object) -> None:
-        raise StoreError("the connection was lost")
-
-    monkeypatch.setattr(type(agent._state), "install", lose)
-    with pytest.raises(StoreError):
-        agent.observe(decision, {decision.arm: 1}, partial=True)
-    monkeypatch.setattr(type(agent._state), "install", install)
-    agent.observe(decision, {decision.arm: 1}, partial=True)  # try again: it counts once
-    assert agent.status()["outcomes"] == 1
-    agent.verify()
-
-
 # Maintenance --------------------------------------------------------------------------------------
 
 

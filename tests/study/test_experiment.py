@@ -77,6 +77,7 @@ MISTAKES = {
     "prior = 3": ("world: ", "prior", "3"),
     'prior = "1,x"': ("world: ", "needs two numbers A,B", "'1,x'"),
     'prior = "0,1"': ("world: ", "Beta parameter", "not 0"),
+    "prior = [1, 2, 3]": ("world: ", "(1, 2, 3)"),
     "prior = [[1,2],[1,2]]": ("world: ", "3 arms", "((1, 2), (1, 2))"),
     'prior = "{a},1"': ("the placeholder {a} in '{a},1' has no value",),
     'priors = "1,1"': ("priors: unknown key", "did you mean 'prior'?"),
@@ -306,6 +307,8 @@ def test_recorded_rounds_follow_the_file() -> None:
     assert recorded.plan().recording == plan.recording
     (plan,) = experiment_of(ONE + "[record]\npoints = 4\n").plans()
     assert len(plan.recording.rounds) == 4
+    (plan,) = experiment_of(ONE + "[record]\nactions = true\nobservations = true\n").plans()
+    assert tuple(plan.recording.trajectories) == ("actions", "observations")
 
 
 def test_without_sweeps_there_is_one_cell() -> None:
