@@ -78,15 +78,3 @@ def test_bad_input_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.Mo
         assert result.stderr.startswith("Error: ")
         assert fragment in result.stderr
         assert result.stderr.count("\n") == 1
-
-
-def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
-    run_study(tmp_path, "a", [Point(plan("ts-n"))])
-    shard = next(tmp_path.rglob("*.parquet"))
-    data = bytearray(shard.read_bytes())
-    data[len(data) // 2] ^= 1
-    shard.write_bytes(data)
-    result = RUNNER.invoke(app, ["report", str(tmp_path)])
-    assert result.exit_code == 2
-    assert shard.name in result.stderr
-    assert result.stderr.count("\n") == 1

@@ -132,13 +132,7 @@ def test_slow_large_and_broken_requests_leave_nothing_behind(service: ServicePro
             START
             + JSON
             + b"Transfer-Encoding: chunked\r\n\r\n"
-            + b"1000\r\n"
-            + b" " * 4096
-            + b"\r\n1000\r\n"
-            + b" " * 4096
-            + b"\r\n1000\r\n"
-            + b" " * 4096
-            + b"\r\n",
+            + 3 * (b"1000\r\n" + b" " * 4096 + b"\r\n"),
             413,
             "too_large",
         ),
