@@ -70,7 +70,7 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
     Path("file").write_text("")
     for line, words in [
         ("papr", ["unknown graph 'papr'", "did you mean 'paper'"]),
-        ("paper --arms 4", ["has 5 arms", "4"]),
+        ("paper --arms 4", ["has 5 arms, but arms=4"]),
         ("star --arms x", ["'x' is not an integer"]),
         ("paper --time-limit nan", ["--time-limit must be a finite number above 0, not nan"]),
         ("paper --horizon 0", ["horizon must be a whole number of at least 1, not 0"]),

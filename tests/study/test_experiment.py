@@ -83,6 +83,7 @@ MISTAKES = {
     'priors = "1,1"': ("priors: unknown key", "did you mean 'prior'?"),
     "delay = [3, 2]": ("delay: ", "[3, 2]"),
     "answer_rate = 0": ("answer_rate: ", "probability above 0", "0"),
+    "eligible = 0": ("eligible: ", "greater than 0"),
     "means = 0.5": ("means: must be a list, not 0.5",),
     'means = ["a"]': ("means 1: ", "number", "'a'"),
     'notes = ["A note", 3]': ("notes 2: ", "string", "3"),
