@@ -852,18 +852,6 @@ def test_a_log_that_is_no_file_is_recognized(client: Client, unreliable: Unrelia
         client.log()
 
 
-def test_errors_of_an_agent_have_their_types(service: TestClient) -> None:
-    client = new(service)
-    decision = client.decide()
-    client.observe(decision, {"ann": 1})
-    with pytest.raises(ConflictError, match="has the outcome 1 of 'ann', not 0"):
-        client.observe(decision, {"ann": 0})
-    with pytest.raises(NotFoundError, match="unknown decision '9-000000000000'"):
-        client.observe("9-000000000000", {"ann": 1})
-    with pytest.raises(InputError, match="divide it into several"):
-        client.decide(1001)
-
-
 # --- tokens and addresses -----------------------------------------------------------------------
 
 

@@ -35,14 +35,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def bad_files(place: Path) -> Path:
     """A working directory with invalid graph files and a valid one."""
     (place / "above.txt").write_text("ann bob 0.5\nbob ann 1.5\n")
-    (place / "below.txt").write_text("ann bob -0.1\n")
-    (place / "nan.txt").write_text("ann bob nan\n")
-    (place / "word.txt").write_text("ann bob often\n")
-    (place / "four.txt").write_text("ann bob 0.5 carol\n")
-    (place / "empty.txt").write_text("# nothing\n")
-    (place / "loop.txt").write_text("ann ann 0.5\n")
-    (place / "twice.txt").write_text("ann bob 0.5\nann bob 0.6\n")
-    (place / "binary.dat").write_bytes(bytes(range(256)))
     (place / "good.txt").write_text("ann bob\nbob carol\n")
     (place / "folder").mkdir()
     return place

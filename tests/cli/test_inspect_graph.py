@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from helpers import command_line
+from helpers.command_line import refused_command
 
 from graphbandits import catalogue, describe_graph
-from graphbandits.cli import app
 
-RUNNER = CliRunner(env={"COLUMNS": "400"})
-
-
-def run(*args: object) -> str:
-    result = RUNNER.invoke(app, ["graph", *map(str, args)])
-    assert result.exit_code == 0, result.stderr
-    assert result.stderr == ""
-    return result.stdout
-
-
-def answer(*args: object) -> Any:
-    return json.loads(run(*args, "--json"))
+run, answer = partial(command_line.run, "graph"), partial(command_line.answer, "graph")
 
 
 def test_graph_command_prints_what_the_function_returns(tmp_path: Path) -> None:
@@ -90,10 +78,5 @@ def test_bad_input_is_refused_in_one_line_before_the_search(
         ("paper --plot file/a.png", ["cannot write"]),
         ("empty --arms 2001 --plot a.png", ["at most 2000 arms", "has 2001 arms"]),
     ]:
-        result = RUNNER.invoke(app, ["graph", *line.split()])
-        assert result.exit_code == 2
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        assert result.stderr.startswith("Error: ")
-        assert all(word in result.stderr for word in words), result.stderr
-        assert not Path("a.png").exists()
+        message = refused_command(tmp_path, ["graph", *line.split()])
+        assert all(word in message for word in words), message

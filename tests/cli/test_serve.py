@@ -155,5 +155,8 @@ def test_a_missing_extra(
         monkeypatch.setattr(
             serve_command, "find_spec", lambda name, missing=missing: name != missing
         )
-        check_refusal(refused_command(place, ["serve", "campaign.db"]))
+        for words in (["serve", "campaign.db"], ["demo"]):
+            message = refused_command(place, words)
+            check_refusal(message)
+            assert "graphbandits[serve]" in message
     assert started == []

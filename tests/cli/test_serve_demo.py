@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.command_line import RUNNER
+from helpers.service import free_port, wait_for
 
-from graphbandits.cli import app
 from graphbandits.client import Client
 from graphbandits.service.demo import STARTING
 
@@ -30,9 +27,7 @@ class Demo:
     def __init__(self, place: Path) -> None:
         self.temporary = place / "temporary"
         self.temporary.mkdir()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.command = [*COMMAND, "--port", str(self.port)]
         self.variables = os.environ | {"TMPDIR": str(self.temporary)}
         self.process: subprocess.Popen[str] | None = None
@@ -50,8 +45,8 @@ class Demo:
 
     def wait_for_service(self) -> int:
         """Wait until the demo has started a service; return the number of its process."""
-        wait_until(lambda: bool(self.children()))
-        return self.children()[0]
+        found: list[int] = wait_for(self.children, PATIENCE)
+        return found[0]
 
     def children(self) -> list[int]:
         """Return the processes whose command line has the temporary directory."""
@@ -66,15 +61,8 @@ class Demo:
         return found
 
     def check_nothing_is_left(self) -> None:
-        wait_until(lambda: not self.children())
-        wait_until(lambda: not list(self.temporary.iterdir()))
-
-
-def wait_until(ready: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not ready():
-        assert time.monotonic() < end, "nothing has happened"
-        time.sleep(0.05)
+        wait_for(lambda: not self.children(), PATIENCE)
+        wait_for(lambda: not list(self.temporary.iterdir()), PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -156,26 +144,3 @@ def test_a_service_that_dies_ends_the_demo(demo: Demo) -> None:
     assert (process.returncode, shown) == (2, f"{STARTING}\n")
     assert re.fullmatch(r"Error: the service of the demo has stopped.*\n", errors)
     demo.check_nothing_is_left()
-
-
-def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    for missing in ["fastapi", "httpx", "uvicorn"]:
-        monkeypatch.setattr(
-            "graphbandits.cli.serve.find_spec",
-            lambda name, missing=missing: None if name == missing else name,
-        )
-        result = RUNNER.invoke(app, ["demo"])
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr.count("\n") == 1
-        assert re.search(r"python -m pip install ['\"]graphbandits\[serve\]['\"]", result.stderr)
-
-
-def test_bad_ports_are_refused() -> None:
-    for words, message in [
-        (["--port", "0"], "--port must be 1 to 65535"),
-        (["--port", "x"], "is not an integer"),
-    ]:
-        result = RUNNER.invoke(app, ["demo", *words])
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert message in result.stderr
-        assert result.stderr.count("\n") == 1

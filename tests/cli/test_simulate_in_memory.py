@@ -76,29 +76,14 @@ def test_interrupted_simulation_prints_one_line(
 
 def test_bad_simulations_are_refused(bad_files: Path) -> None:
     for options, words in [
-        ("--policy ids-m", ["unknown policy 'ids-m'", "did you mean 'ids-n'", "ts-n-sampled"]),
-        ("--policy thompson", ["unknown policy 'thompson'", "ts-n"]),
-        ("--policy ts-n(draws=5)", ["'ts-n'", "no parameter 'draws'", "it has no parameters"]),
         ("--policy ts-n(", ["'ts-n('", "name(key=value"]),
         ("--policy ids-n", ["'ids-n'", "twice"]),
         ("--policy=", ["policy ''", "name"]),
-        ("--graph edges.txt", ["unknown graph 'edges.txt'", "did you mean 'edges'?"]),
-        ("--graph paper(size=3)", ["'paper'", "no parameter 'size'", "it has no parameters"]),
         ("--graph cliques", ["'cliques'", "needs size", "cliques(size=...)"]),
-        ("--graph cliques(size=2.5)", ["size", "whole number", "2.5"]),
-        ("--graph grid(columns=3)", ["multiple of 3", "5"]),
-        ("--graph random(r=nan)", ["r", "[0, 1]", "nan"]),
-        ("--graph random(r=none)", ["r", "[0, 1]"]),
-        ("--graph ring(directed=maybe)", ["directed", "true", "maybe"]),
         ("--graph=", ["graph ''", "name"]),
         ("--graph file:good.txt --arms 4", ["3 arms", "4"]),
-        (f"--graph star --arms {10**20}", ["arms must be at most 1000000000", str(10**20)]),
-        ("--graph star --arms -2", ["arms", "at least 1", "-2"]),
-        ("--trials -3", ["trials", "at least 1", "-3"]),
         ("--horizon -1", ["horizon", "at least 1", "-1"]),
-        ("--workers -1", ["workers", "at least 1", "-1"]),
         ("--trials x", ["--trials", "'x'"]),
-        ("--horizon many", ["--horizon", "'many'"]),
         ("--trials", ["--trials", "argument"]),
         ("extra", ["extra"]),
     ]:
@@ -218,21 +203,13 @@ def test_command_that_repeats_a_stored_simulation_has_its_models(place: Path) ->
 
 def test_bad_models_are_refused(place: Path) -> None:
     for options, words in [
-        (["--world=gausian"], ["unknown world 'gausian'", "did you mean 'gaussian'"]),
-        (["--world=gaussian(sd=-1)"], ["sd must be from"]),
         (["--world=gaussian(fixed=[1, 2])"], ["each of the 3 arms"]),
-        (["--world=gaussian(fixed=5)"], ["each of the 3 arms"]),
         (["--world=my-world"], ["unknown world 'my-world'", "--plugin FILE"]),
-        (["--posterior=normal(noise=inf)"], ["noise", "inf"]),
         (["--means="], ["is not numbers separated by commas"]),
         (["--means=0.1,,0.2"], ["is not numbers separated by commas", "'0.1,,0.2'"]),
-        (["--means=0.1,0.2,inf"], ["fixed means must be"]),
-        (["--means=0.1,0.2,-0.3"], ["[0, 1]"]),
         (["--prior=2,5", "--prior=1,1", "--prior=x"], ["two numbers A,B", "'x'"]),
         (["--world=gaussian", "--prior=1,2,3,4"], ["mean, sd, noise"]),
         (["--world=gaussian", "--prior=1,2", "--prior=noise=3", "--prior=1,2"], ["noise"]),
-        (["--world=gaussian", "--policy=exp3-set"], ["'exp3-set'", "bounded interval"]),
-        (["--world=gaussian", "--policy=kl-ucb"], ["'kl-ucb'"]),
         (["--world=gaussian", "--policy=ids-n(gain=joint)"], ["'information'", "gain=bound"]),
     ]:
         message = refused_command(place, [*MODELS, *options])

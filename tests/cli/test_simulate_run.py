@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from helpers import command_line
 from helpers.made_up_results import same
 from typer.testing import CliRunner, Result
 
 from graphbandits import open_study
 from graphbandits.cli import app
 from graphbandits.plugins import unload_plugin
-from graphbandits.simulation import workers
 from graphbandits.simulation.run import simulate_plan
 from graphbandits.study.experiment import load_experiment
 
@@ -78,10 +78,7 @@ def invoke(*args: object) -> Result:
     return result
 
 
-def run(*args: object) -> str:
-    result = invoke("run", *args)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
+run = partial(command_line.run, "run")
 
 
 def refused(*args: object) -> str:
@@ -215,32 +212,12 @@ def test_a_dry_run_of_one_simulation_has_no_points(place: Path) -> None:
     assert not (place / "new").exists()
 
 
-def test_invalid_shard_size_or_number_of_workers_is_refused(place: Path) -> None:
-    for option in ["shard", "workers"]:
-        for number in [0, -1]:
-            before = everything(place)
-            message = refused("one.toml", f"--{option}={number}")
-            assert f"{option} must be a whole number of at least 1, not {number}" in message
-            assert everything(place) == before
-
-
 def test_invalid_cluster_address_is_refused(place: Path) -> None:
     for address in ["nowhere", "tcp://", "host:8786", "tcp://a b:1", ""]:
         message = refused("one.toml", f"--cluster={address}")
         assert "cluster must be the address of a dask scheduler" in message
         assert f"not '{address}'" in message
         assert shards(place / "one") == {}
-
-
-def test_unreachable_cluster_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "CONNECT_TIMEOUT", 0.5)
-    with socket.socket() as taken:  # bound, without a listener
-        taken.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        message = refused("one.toml", f"--cluster={address}")
-    assert f"no dask scheduler answers at {address}" in message
-    assert shards(place / "one") == {}
 
 
 @pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
@@ -265,8 +242,3 @@ def test_printed_command_reproduces_the_study(place: Path) -> None:
         assert word == "graphbandits"
         assert invoke(*words).exit_code == 0
         assert shards(place / "out") == before
-
-
-def test_bounds_of_a_sweep_are_refused(place: Path) -> None:
-    assert "study.toml has sweeps, which have no bounds" in refused("study.toml", "--bounds")
-    assert not (place / "study").exists()

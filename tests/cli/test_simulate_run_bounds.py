@@ -7,24 +7,15 @@ import math
 from pathlib import Path
 
 import pytest
+from helpers.command_line import run
 from helpers.report_pages import Node, Page
-from typer.testing import CliRunner
-
-from graphbandits.cli import app
 
 LOG5 = math.log(5)
-RUNNER = CliRunner(env={"COLUMNS": "200"})
 
 
 def table_of(page: Node) -> list[list[str]]:
     (table,) = page.all("table", class_="bounds")
     return table.rows()
-
-
-def run(*args: object) -> str:
-    result = RUNNER.invoke(app, [str(arg) for arg in args])
-    assert result.exit_code == 0, (result.stderr, result.exception)
-    return result.stdout
 
 
 SIMULATE = (

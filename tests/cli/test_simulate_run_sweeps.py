@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from helpers.command_line import read_json, refused_command, run
 from helpers.experiment_files import SINGLE, SWEEP
 from helpers.made_up_results import same
-from typer.testing import CliRunner
 
 import graphbandits
 from graphbandits import open_study
-from graphbandits.cli import app
-from graphbandits.simulation.run import simulate_plan
 from graphbandits.study.claims import Claim, judge
-from graphbandits.study.experiment import load_experiment
-
-RUNNER = CliRunner(env={"COLUMNS": "80"})
-
-
-def run(*args: object) -> str:
-    result = RUNNER.invoke(app, [str(arg) for arg in args])
-    assert result.exit_code == 0, (result.stderr, result.exception)
-    assert result.stderr == ""
-    return result.stdout
-
-
-def refused(place: Path, *args: object) -> str:
-    """Return the message of a refused command: one line, no file written."""
-    before = sorted(place.rglob("*"))
-    result = RUNNER.invoke(app, [str(arg) for arg in args])
-    assert isinstance(result.exception, SystemExit), repr(result.exception)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"Error: [^\n]+\n", result.stderr)
-    assert sorted(place.rglob("*")) == before
-    return result.stderr
-
-
-def read_json(path: Path) -> Any:
-    return json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(word))
 
 
 @pytest.fixture
@@ -76,7 +46,7 @@ def test_a_sweep_from_its_file_to_figures_results_summary_and_page(place: Path) 
     same(kept, alone)
     assert study.results(arms=2).settings["arms"] == 2
 
-    summary = read_json(out / "summary.json")
+    summary = read_json((out / "summary.json").read_text())
     assert list(summary) == ["sweep-c", "sweep-arms"]
     swept = summary["sweep-c"]
     assert {key: swept[key] for key in ("title", "parameter", "label", "scale")} == {
@@ -119,7 +89,7 @@ def test_options_apply_to_every_value_of_a_sweep(place: Path) -> None:
         results = cell.results()
         assert (results.trials, results.settings["seed"]) == (1, 9)
         assert list(results.policies)[-1] == "uniform"
-    summary = read_json(place / "sweep" / "summary.json")
+    summary = read_json((place / "sweep" / "summary.json").read_text())
     policies = summary["sweep-arms"]["runs"][0]["policies"]
     assert policies["uniform"]["regret"]["standard_error"] is None
 
@@ -131,7 +101,7 @@ def test_taken_output_name_is_reported_before_anything_runs(place: Path, taken: 
     path = place / "out" / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine")
-    assert taken.split("/")[0] in refused(place, "run", "sweep.toml", "--output", "out")
+    assert taken.split("/")[0] in refused_command(place, ["run", "sweep.toml", "--output", "out"])
 
 
 # too long by itself, or with the suffix of the temporary file
@@ -139,56 +109,14 @@ def test_taken_output_name_is_reported_before_anything_runs(place: Path, taken: 
 def test_too_long_output_name_is_reported_before_anything_runs(place: Path, letters: int) -> None:
     file, _ = place / f"{'x' * letters}.toml", (place / "out").mkdir()
     file.write_text(SINGLE, "utf-8")
-    message = refused(place, "run", file.name, "--output", "out")
+    message = refused_command(place, ["run", file.name, "--output", "out"])
     assert "too long; choose a shorter name" in message
-
-
-@pytest.mark.filterwarnings("always::graphbandits.errors.InputWarning")
-@pytest.mark.parametrize(
-    ("change", "computed"),
-    [
-        ([], 0),
-        (["--seed=4"], 8),
-        (["--trials=6"], 8),  # the sixth of each
-        (["--trials=3"], 8),  # shards are used whole, and the stored ones have five trials
-        (["--policy=ucb-n"], 3),  # for all c at once, and for two numbers of arms
-        (["[5, 0.5, 2]", "[5, 2]"], 0),
-        (["[5, 0.5, 2]", "[5, 0.5, 2, 1]"], 1),
-        (['"star"', '"ring"'], 4),
-    ],
-)
-def test_second_run_computes_only_missing_trials(
-    place: Path, change: list[str], computed: int
-) -> None:
-    run("run", "sweep.toml", "--workers", 1)
-    before = shards(place / "sweep")
-    options = [option for option in change if option.startswith("--")]
-    if change and not options:
-        (place / "sweep.toml").write_text(SWEEP.replace(*change), "utf-8")
-    result = RUNNER.invoke(app, ["run", "sweep.toml", "--workers=1", *options])
-    assert result.exit_code == 0
-    # with another seed, no stored trial belongs to the study
-    assert ("the study 'sweep' in sweep (Two sweeps) was computed with" in result.stderr) == (
-        options == ["--seed=4"]
-    )
-    after = shards(place / "sweep")
-    assert before.items() <= after.items()
-    assert len(after) - len(before) == computed
-    given = dict(option.removeprefix("--").split("=") for option in options)
-    wanted = load_experiment("sweep.toml").plans(
-        trials=int(given["trials"]) if "trials" in given else None,
-        seed=int(given["seed"]) if "seed" in given else None,
-        policies=[given["policy"]] if "policy" in given else [],
-    )
-    for cell, whole in zip(open_study("sweep").cells, wanted, strict=True):
-        assert cell.point == whole.point
-        same(cell.results(), simulate_plan(whole, progress=False))
 
 
 def test_claims_and_published_means_are_in_table_summary_and_page(place: Path) -> None:
     shown = run("run", "single.toml", "--trials", 40)
     results = open_study("single").cells[0].results()
-    summary = read_json(place / "single" / "summary.json")["single"]
+    summary = read_json((place / "single" / "summary.json").read_text())["single"]
     judgement = judge(Claim("Information pays.", ("ids-n",), ("ts-n", "ucb-n")), results)
     (claim,) = summary["claims"]
     assert claim["verdict"] == judgement.verdict

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.report_pages import Page
-from helpers.stores import Point, run_study, sweep
+from helpers.stores import Point, run_study
 from typer.testing import CliRunner
 
 from graphbandits.cli import app
 from graphbandits.simulation.plan import Plan
 from graphbandits.study.directory import Directory
-from graphbandits.study.study import Study
 
 NAMES = ["ts-n", "ids-n"]
 SETTINGS: dict[str, Any] = {"graph": "edges(1>2 2>3 3-1)", "horizon": 20, "trials": 6, "seed": 3}
@@ -26,18 +24,6 @@ def plan(policies: list[str] | str = NAMES, **changes: Any) -> Plan:
     return Plan.of(policies, **(SETTINGS | changes))
 
 
-def grid(place: Path, there: dict[str, list[tuple[int, int]]] | None = None) -> Study:
-    """Three numbers of arms by four probabilities; ``there`` are the trials of the last cell."""
-    points = [
-        Point(plan(graph=f"random(r={r})", arms=arms), {"r": r, "arms": arms}, 0)
-        for arms in (2, 3, 4)
-        for r in (1.0, 0.0, 0.25, 0.5)
-    ]
-    points[-1] = replace(points[-1], there=there or {})
-    sweeps = [sweep("r", "arms", x="r", title="Chance", label="chance r")]
-    return run_study(place, "grid", points, sweeps=sweeps, notes=["All of it."])
-
-
 def run(*args: object) -> str:
     result = RUNNER.invoke(app, ["report", *map(str, args)])
     assert result.exit_code == 0, result.stderr
@@ -46,13 +32,13 @@ def run(*args: object) -> str:
 
 
 def test_report_command_writes_page_and_summary(tmp_path: Path) -> None:
-    study = grid(tmp_path / "g")
+    study = run_study(tmp_path / "g", "a", [Point(plan())])
     text = run(tmp_path / "g")
     page, numbers = tmp_path / "g" / "report.html", tmp_path / "g" / "summary.json"
     assert text.split() == ["Written:", str(page), str(numbers)]
     root = Page(page.read_text("utf-8")).root
     assert root.all("h1")[0].text == study.title
-    assert list(json.loads(numbers.read_text())) == [f"grid-r-arms-{k}" for k in (2, 3, 4)]
+    assert list(json.loads(numbers.read_text())) == ["a"]
     before = page.read_bytes(), numbers.read_bytes()
     run(tmp_path / "g")
     assert (page.read_bytes(), numbers.read_bytes()) == before
@@ -92,15 +78,3 @@ def test_bad_input_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.Mo
         assert result.stderr.startswith("Error: ")
         assert fragment in result.stderr
         assert result.stderr.count("\n") == 1
-
-
-def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
-    run_study(tmp_path, "a", [Point(plan("ts-n"))])
-    shard = next(tmp_path.rglob("*.parquet"))
-    data = bytearray(shard.read_bytes())
-    data[len(data) // 2] ^= 1
-    shard.write_bytes(data)
-    result = RUNNER.invoke(app, ["report", str(tmp_path)])
-    assert result.exit_code == 2
-    assert shard.name in result.stderr
-    assert result.stderr.count("\n") == 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphbandits import Results
 from graphbandits.simulation.results import PolicyResult
+from graphbandits.study.claims import Claim
 from graphbandits.study.report import SimulationEntry, SweepEntry, report_html
 
 #: Elements that have no end tag.
@@ -188,3 +189,18 @@ def table(page: Node, kind: str) -> Node:
 def ends(text: str) -> tuple[float, float]:
     low, high = text.strip("[]").split(", ")
     return float(low), float(high)
+
+
+def settings_of(page: Node) -> dict[str, str]:
+    return {d.all("dt")[0].text: d.all("dd")[0].text for d in page.all("div") if d.all("dt")}
+
+
+def in_order(node: Node) -> list[Node]:
+    return [n for part in node.parts if isinstance(part, Node) for n in (part, *in_order(part))]
+
+
+CLAIMS = (
+    Claim("Directed <sampling> wins.", ("ids-n",), ("ts-n", "mine(rate=0.5)"), "Someone (2018)"),
+    Claim("Thompson wins.", ("ts-n",), ("ids-n",)),
+    Claim("Neither.", ("z",), ("ids-n",)),
+)

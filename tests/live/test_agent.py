@@ -71,13 +71,6 @@ def test_saved_agent_of_any_policy_and_graph_continues(tmp_path: Path) -> None:
                 saved_agent_continues(policy, graph, tmp_path)
 
 
-def test_state_contains_the_posterior() -> None:
-    agent = Agent("ids-n", arms=["x", "y"], graph="complete", seed=1)
-    agent.observe(agent.decide(), {"x": 1, "y": 0})
-    assert agent.state == {"a": {"x": 2.0, "y": 1.0}, "b": {"x": 1.0, "y": 2.0}}
-    assert repr(agent) == "Agent('ids-n', 2 arms, 1 decisions made, 0 open)"
-
-
 #: Alpha of the second arm is so small that "simulation" has few of its digits, or none.
 FAR = [(8000.0, 2000.0), (7000.0, 3000.0), (7900.0, 2100.0)]
 
@@ -151,18 +144,6 @@ def test_unsupported_features_of_a_posterior_or_policy_are_reported() -> None:
         Agent("ts-n", 2, seed=1).beliefs("high")
     with refuses(InputError):
         Agent("ts-n", 2, seed=1).beliefs(estimate="no")  # type: ignore[arg-type]
-
-
-def test_reveals_are_the_graph_row_of_the_played_arm() -> None:
-    matrix = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, 0.9], [0.2, 0.0, 1.0]])
-    agent = Agent("ts-n", arms=["x", "y", "z"], graph=matrix, seed=1)
-    rows = {"x": {"x": 1.0, "y": 0.3}, "y": {"y": 1.0, "z": 0.9}, "z": {"x": 0.2, "z": 1.0}}
-    seen = set()
-    for _ in range(30):
-        decision = agent.decide()
-        assert decision.reveals == rows[str(decision.arm)]
-        seen.add(decision.arm)
-    assert seen == {"x", "y", "z"}
 
 
 def test_a_graph_of_any_size_needs_the_number_of_arms() -> None:
@@ -278,17 +259,6 @@ def test_decision_that_a_crash_has_lost_is_refused(tmp_path: Path) -> None:
     refused(lambda: agent.observe(new, {new.arm: 1}), "unknown decision", new.id)
 
 
-def test_decisions_of_other_agents_are_refused(tmp_path: Path) -> None:
-    one, other = (Agent("ts-n", 3, "complete", seed=1) for _ in range(2))
-    mine, foreign = one.decide(), other.decide()
-    other.observe(foreign, {0: 1})
-    for decision in (foreign, foreign.id):
-        refused(lambda decision=decision: one.observe(decision, {0: 1}), "unknown decision")
-        refused(lambda decision=decision: one.close(decision), "unknown decision")
-    assert one.pending == (mine.id,)
-    assert one.state == Agent("ts-n", 3, seed=1).state
-
-
 def test_threads_share_an_agent() -> None:
     """Each thread observes decisions of any thread; every outcome counts once."""
     agent = Agent("ts-n", 3, "complete", seed=1)
@@ -366,21 +336,6 @@ def test_outcomes_one_by_one_are_those_at_once(policy: str, posterior: str | Non
             assert policy_bytes(agent) == policy_bytes(at_once)
             assert agent.status()["outcomes"] == at_once.status()["outcomes"]
     assert changes > 25 or policy == "uniform"
-
-
-@each("policy", ["ids-n", "exp3-ix"])
-def test_refused_part_changes_nothing(policy: str) -> None:
-    agent = Agent(policy, 3, DIRECTED, seed=5, horizon=60)
-    decision = agent.decide(among=[1]) if policy == "ids-n" else agent.decide()
-    agent.observe(decision, {decision.arm: 1}, partial=True)
-    before, entries = policy_bytes(agent), agent.status()["entries"]
-    for outcomes in ({decision.arm: 0}, {decision.arm: (1, 2)}, {decision.arm: 1, "x": 1}):
-        for partial in (True, False):
-            how = {"partial": partial}
-            refused(lambda o=outcomes, how=how: agent.observe(decision, o, **how))
-    assert policy_bytes(agent) == before
-    assert agent.status()["entries"] == entries
-    assert agent.pending == (decision.id,)
 
 
 # Integer nodes ------------------------------------------------------------------------------------
@@ -495,22 +450,6 @@ def test_expected_outcomes_of_open_decisions(policy: str) -> None:
         weight = weight + rows[int(decision.arm)]
     assert agent.state == state  # nothing is learned
     assert whole_pi(agent, agent.decide()) == pytest.approx(alpha_of(a, b), abs=1e-15)
-
-
-@pytest.mark.nightly
-def test_expected_outcomes_spread_decisions_over_equal_arms() -> None:
-    """25 open decisions of 25 arms; expected without it: 25 (1 - (24/25)^25) = 16 arms."""
-    rng = np.random.default_rng(5)
-    graph = np.where(np.eye(25) > 0, 1.0, rng.random((25, 25)) * (rng.random((25, 25)) < 0.04))
-    arms = {"ignore": list[int](), "expected": list[int]()}
-    for pending, found in arms.items():
-        for seed in range(30):
-            agent = Agent("ts-n", 25, graph, seed=seed)
-            found.append(len({agent.decide(pending=pending).arm for _ in range(25)}))
-    apart = np.subtract(arms["expected"], arms["ignore"])
-    assert apart.mean() > 4.0 * apart.std(ddof=1) / np.sqrt(30)
-    error = np.std(arms["ignore"], ddof=1) / np.sqrt(30)
-    assert np.mean(arms["ignore"]) == pytest.approx(25 * (1 - 0.96**25), abs=4.0 * error)
 
 
 @each("policy", ["ucb1", "exp3-ix", "uniform"])

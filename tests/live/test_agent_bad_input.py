@@ -27,14 +27,11 @@ NAN, INF = math.nan, math.inf
     ("change", "words"),
     [
         ({"arms": ["ann", "bob"], "graph": "paper"}, ["5 arms", "2"]),
-        ({"arms": ["ann", "bob", "ann"]}, ["'ann'", "distinct"]),
         ({"arms": ["ann", "eve"], "graph": networkx.path_graph(["ann", "bob"])}, ["'eve'", "bob"]),
-        ({"arms": 0}, ["arms", "at least 1", "0"]),
         ({"arms": True}, ["arms", "whole number", "True"]),
         ({"arms": 2.5}, ["arms", "2.5"]),
         ({"arms": []}, ["arms", "at least 1", "0"]),
         ({"arms": [["ann"], ["bob"]]}, ["name", "['ann']"]),
-        ({"policy": "ids-m"}, ["unknown policy 'ids-m'", "did you mean 'ids-n'"]),
         ({"policy": "ids-n(x=1)"}, ["'ids-n'", "no parameter 'x'"]),
         ({"policy": None}, ["a new agent needs a policy", "Agent('ids-n', "]),
         ({"policy": 5}, ["policy", "5"]),
@@ -43,10 +40,8 @@ NAN, INF = math.nan, math.inf
         ({"seed": -1}, ["seed", "at least 0", "-1"]),
         ({"expires": 0}, ["expires", "seconds", "0"]),
         ({"expires": timedelta(-1)}, ["expires", "seconds", "-86400"]),
-        ({"expires": "1 h"}, ["expires", "seconds", "'1 h'"]),
         ({"horizon": 0}, ["horizon", "at least 1", "0"]),
         ({"trial": -1}, ["trial", "at least 0", "-1"]),
-        ({"accuracy": "high"}, ["'simulation' or 'strict'", "'high'"]),
     ],
 )
 def test_invalid_agent_arguments_are_refused(change: dict[str, Any], words: list[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from helpers.agents import facts, play, reopened, whole_pi
+from helpers.agents import GRAPH, NAMES, facts, play, whole_pi
 from helpers.bad_input import refused
 from helpers.cases import each
 from helpers.recorded_runs import able
@@ -20,16 +20,7 @@ from helpers.recorded_runs import able
 from graphbandits import Agent, BetaBernoulli
 from graphbandits.policies import as_policy
 
-NAMES = ["ann", "bob", "eve", "joe"]
 PRIOR = [(1.0, 3.0), (4.0, 2.0), (2.0, 2.0), (5.0, 4.0)]
-GRAPH = np.array(
-    [
-        [1.0, 0.5, 0.0, 0.0],
-        [0.0, 1.0, 0.25, 0.0],
-        [0.75, 0.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 1.0],
-    ]
-)
 #: As GRAPH, with entries 0 and 1 only.
 EDGES = (GRAPH > 0.0).astype(float)
 
@@ -108,13 +99,6 @@ def test_graph_for_any_number_of_arms_is_extended(graph: str) -> None:
     grown.add_arm(3)
     whole = Agent("ids-n", 4, graph, seed=1)
     assert play(grown, 10) == play(whole, 10)
-
-
-def test_new_arm_of_another_graph_has_no_neighbours() -> None:
-    agent = agent_of()
-    agent.add_arm("kim", (1, 1))
-    assert rows(agent)["kim"] == {"kim": 1.0}
-    assert rows(agent)["eve"] == {"ann": 0.75, "eve": 1.0, "joe": 1.0}
 
 
 def test_default_prior_is_that_of_all_other_arms() -> None:
@@ -285,16 +269,6 @@ def test_graph_of_other_arms_is_refused() -> None:
     assert agent.status()["entries"] == 1
     needy = agent_of("ucb-lp", graph=EDGES)
     refused(lambda: needy.set_graph(GRAPH), "ucb-lp")
-
-
-def test_open_decision_with_its_own_graph_survives_saving_twice(tmp_path: Path) -> None:
-    agent = agent_of()
-    one = agent.decide(among=["eve"], graph="complete")
-    agent.set_graph(GRAPH.T)
-    for _ in range(2):
-        agent = reopened(agent, tmp_path)
-    agent.observe(one.id, {"bob": 1})
-    assert by_arm(agent)["bob"] == (5.0, 2.0)
 
 
 # Policies and the prior ---------------------------------------------------------------------------

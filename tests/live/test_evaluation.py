@@ -19,7 +19,6 @@ from helpers.bad_input import Proposes, check_refusal, refused
 
 from graphbandits import Agent, DecisionLog, evaluate
 from graphbandits.errors import GraphBanditsError
-from graphbandits.graphs.feedback import DenseFeedback
 from graphbandits.live import evaluation
 from graphbandits.live.evaluation import Follower, _Block, _doubt
 from graphbandits.policies import as_policy
@@ -96,21 +95,6 @@ VALUE = 0.75 * 0.25 + 0.25 * 2.0 / 3.0
 def test_estimates_are_exactly_unbiased_in_an_adaptive_log() -> None:
     for estimator in ("ips", "dr", "dr-side"):
         assert expectation(estimator) == pytest.approx(VALUE, abs=1e-12), estimator
-
-
-def test_wrong_models_and_probabilities_are_biased(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model with the current outcome, and probabilities of plays instead of observations."""
-
-    def leaking(self: Any, seen: Any, reward: Any, weight: Any) -> Any:
-        total, count = (np.cumsum(np.where(seen, x, 0.0), axis=0) for x in (reward, weight))
-        return np.where(count > 0, total / np.maximum(count, 1.0), 0.5)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(evaluation.RunningMean, "before", leaking)
-        for estimator in ("dr", "dr-side"):
-            assert abs(expectation(estimator) - VALUE) > 0.01
-    monkeypatch.setattr(DenseFeedback, "observed", lambda self, pi: pi)
-    assert abs(expectation("dr-side") - VALUE) > 0.01
 
 
 # Policies that follow the log ---------------------------------------------------------------------

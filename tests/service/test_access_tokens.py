@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from graphbandits.errors import InputError, NotFoundError
 from graphbandits.live.store import AgentStore, open_store
 from graphbandits.service.access import (
-    ROLES,
     Token,
     add_token,
     find_token,
@@ -73,14 +70,9 @@ def test_other_texts_find_no_token(store: AgentStore) -> None:
         f"gb_{id_}_{'0' * 64}",
         f"gb_{id_}_{hashlib.sha256(secret.encode()).hexdigest()}",
         f"gb_{id_}_{secret.upper()}",
-        f"{text} ",
         f"{text}\n",
-        f" {text}",
         text[:-1],
-        text + "0",
         text[3:],
-        text.upper(),
-        f"gb_{id_}_",
         f"gb__{secret}",
         secret,
         id_,
@@ -212,15 +204,6 @@ def test_invalid_tokens_are_refused(small: AgentStore) -> None:
             add_token(small, **given_arguments)
         assert len(str(caught.value).splitlines()) == 1
         assert not list_tokens(small)
-
-
-@settings(deadline=None)  # of a busy machine
-@given(role=st.sampled_from(ROLES), name=st.text(min_size=1, max_size=200).filter(str.isprintable))
-def test_names_come_back(tmp_path_factory: pytest.TempPathFactory, role: str, name: str) -> None:
-    with open_store(tmp_path_factory.getbasetemp() / "names.db") as opened:
-        text, token = add_token(opened, role, name=name)
-        assert (token.role, token.name) == (role, name)
-        assert find_token(opened, text) == token
 
 
 # --- several users ------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ import io
 import json
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +21,6 @@ from starlette.testclient import TestClient
 
 from graphbandits import Agent, __version__
 from graphbandits.errors import GraphBanditsError
-from graphbandits.live.operations import routes as post_routes
-from graphbandits.live.requests import handle
 from graphbandits.live.store import open_store
 from graphbandits.plugins import loaded_plugins
 from graphbandits.service import agents as agents_module
@@ -300,66 +296,6 @@ def test_unknown_paths(service: TestClient) -> None:
 # --- agents -------------------------------------------------------------------------------------
 
 
-def test_create(service: TestClient, place: Path) -> None:
-    body = {
-        "name": "new",
-        "policy": "ids-n",
-        "arms": NAMES,
-        "graph": {"edges": [["ann", "bob", 0.5], ["bob", "eve"]], "directed": True},
-        "seed": 7,
-        "prior": [[1, 2], [3, 4], [5, 6]],
-        "expires": 60,
-        "horizon": None,
-    }
-    first = ok(service.post("/agents", json=body), 201)
-    agent = Agent(store=place, name="new")
-    assert first == {"agent": plain(describe(agent))}
-    assert agent.process.names == tuple(NAMES)
-    assert agent.process.feedback.reach([0, 1, 2]).tolist() == [  # type: ignore[attr-defined]
-        [1.0, 0.5, 0.0],
-        [0.0, 1.0, 1.0],
-        [0.0, 0.0, 1.0],
-    ]
-    assert agent.state == {
-        "a": {"ann": 1.0, "bob": 3.0, "eve": 5.0},
-        "b": {"ann": 2.0, "bob": 4.0, "eve": 6.0},
-    }
-    assert ok(service.post("/agents", json=body)) == first
-    for change in ({"seed": 8}, {"policy": "ts-n"}, {"arms": ["ann", "eve", "bob"]}):
-        message = refused(service.post("/agents", json=body | change), 409, "conflict")
-        assert "the agent 'new'" in message
-    minimal = {key: body[key] for key in ("name", "policy")}
-    assert ok(service.post("/agents", json=minimal)) == first
-
-
-def test_events(service: TestClient, place: Path) -> None:
-    """Each event has the effect of its operation of the JSON protocol."""
-    other = Agent("ids-n", NAMES, "star", seed=1)
-    decide(service)
-    other.decide()
-    requests: list[dict[str, Any]] = [
-        {"op": "add_arm", "name": "joe", "edges": {"bob": 0.5}},
-        {"op": "pause", "arms": ["ann", "eve"]},
-        {"op": "resume", "arms": ["ann"]},
-        {"op": "retire", "arms": ["bob"]},
-        {"op": "set_graph", "graph": "complete"},
-        {"op": "close"},
-        {"op": "set_policy", "policy": "ts-n"},
-        {"op": "reset"},
-    ]
-    assert {one["op"] for one in requests} == {one.op for one in post_routes()["events"]}
-    for body in requests:
-        mine, others = dict(body), dict(body)
-        if body["op"] == "close":
-            mine["id"] = ok(service.get("/agents/banner/pending"))["pending"][0]
-            others["id"] = other.pending[0]
-        assert ok(service.post("/agents/banner/events", json=mine)) == {}
-        assert handle(other, others) == {}
-        found = Agent(store=place, name="banner").status()
-        assert found | {"name": "default"} == other.status()
-    assert decide(service, n=3, pi=True)[0]["pi"] == other.decide().pi
-
-
 def test_bad_events(service: TestClient, agent: Agent) -> None:
     for body, words in [
         ({}, "'op' must be one of close, add_arm"),
@@ -380,57 +316,10 @@ def test_bad_events(service: TestClient, agent: Agent) -> None:
 # --- decisions ----------------------------------------------------------------------------------
 
 
-def test_decisions_are_those_of_the_agent(service: TestClient, agent: Agent) -> None:
-    other = Agent("ids-n", NAMES, "star", seed=1)
-    requests: list[dict[str, Any]] = [
-        {},
-        {"n": 2},
-        {"n": 3, "distinct": True, "pi": True},
-        {"among": ["ann", "bob"], "pi": True},
-        {"exclude": ["ann"], "graph": "complete"},
-        {"context": {"day": [1, "x", None]}, "expires": 60},
-        {"pending": "expected", "n": None},
-        {"graph": {"edges": [["ann", "bob", 0.5], ["eve"]]}},
-    ]
-    for body in requests:
-        mine = decide(service, **body)
-        others = handle(other, body | {"op": "decide"})["decisions"]
-        for one, wanted in zip(mine, others, strict=True):
-            made = agent.decision(one["id"])
-            assert one["time"] == made.time.isoformat()
-            assert one.get("expires") == (made.expires and made.expires.isoformat())
-            for key in ("id", "time", "expires"):
-                one.pop(key, None)
-                wanted.pop(key, None)
-        assert mine == plain(others)
-    assert agent.status()["decisions"] == other.status()["decisions"] == 11
-
-
 def test_an_empty_body_is_an_empty_object(service: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
     assert len(ok(service.post("/agents/banner/decisions", headers=headers))["decisions"]) == 1
     assert len(decide(service, n=None, among=None, context=None)) == 1
-
-
-def test_decisions_are_listed(service: TestClient, agent: Agent) -> None:
-    made = play(service)
-    path = "/agents/banner/decisions"
-    found = ok(service.get(path))
-    assert found == {"decisions": plain(agent.decisions()), "more": False}
-    assert [one["id"] for one in found["decisions"]] == [one["id"] for one in made[::-1]]
-    assert [one["status"] for one in found["decisions"]] == ["open", *["closed"] * 4]
-    assert found["decisions"][1]["outcomes"] == {made[3]["arm"]: 1.0}
-    some = ok(service.get(path, params={"limit": 2, "before": 5}))
-    assert some == {"decisions": found["decisions"][1:3], "more": True}
-    some = ok(service.get(path, params={"limit": 2, "before": 3}))
-    assert some == {"decisions": found["decisions"][3:5], "more": False}
-    assert ok(service.get(path, params={"open": "true"})) == {
-        "decisions": found["decisions"][:1],
-        "more": False,
-    }
-    assert ok(service.get("/agents/banner/pending")) == {"pending": [made[4]["id"]]}
-    for params in ({"before": 1}, {"before": 10**30, "limit": 1}):
-        assert len(ok(service.get(path, params=params))["decisions"]) == params.get("limit", 0)
 
 
 def test_a_decision_is_explained(service: TestClient, agent: Agent) -> None:
@@ -466,69 +355,7 @@ def test_a_decision_is_explained(service: TestClient, agent: Agent) -> None:
 # --- outcomes -----------------------------------------------------------------------------------
 
 
-def test_outcomes_are_learned_as_by_the_agent(service: TestClient, agent: Agent) -> None:
-    other = Agent("ids-n", NAMES, "star", seed=1)
-    made, others = decide(service, n=3), other.decide(3)
-    assert [one["arm"] for one in made] == [one.arm for one in others]
-    rewards: list[dict[str, Any]] = [{"ann": 1, "bob": 0}, {"eve": [3, 10]}, {"ann": 0.0}]
-    given = {one["id"]: row for one, row in zip(made, rewards, strict=True)}
-    assert ok(observe(service, given, partial=True, extra=True)) == {"accepted": 3}
-    for one, row in zip(others, rewards, strict=True):
-        other.observe(one, row, partial=True, extra=True)
-    assert agent.state == other.state
-    assert agent.status()["open"] == 3
-    assert ok(observe(service, given)) == {"accepted": 3}
-    assert ok(observe(service, given)) == {"accepted": 3}
-    assert agent.state == other.state
-    assert agent.status() == other.status() | {"open": 0, "name": "banner", "entries": 10}
-    assert ok(observe(service, {})) == {"accepted": 0}
-
-
 # --- reading ------------------------------------------------------------------------------------
-
-
-def test_reading_routes_return_what_the_methods_return(service: TestClient, agent: Agent) -> None:
-    play(service, 30)
-    agent.add_arm("joe", edges=["eve"])
-    agent.pause("bob")
-    made = decide(service)[0]
-    path = "/agents/banner"
-    checks: list[tuple[str, dict[str, Any], Any]] = [
-        ("beliefs", {}, handle(agent, {"op": "beliefs"})),
-        (
-            "beliefs",
-            {"accuracy": "strict", "estimate": True},
-            handle(agent, {"op": "beliefs", "accuracy": "strict", "estimate": True}),
-        ),
-        ("arms", {}, {"arms": agent.find_arms()[0], "total": 4, "found": 4}),
-        (
-            "arms",
-            {"search": "O", "limit": 1},
-            {"arms": agent.find_arms("O", 1)[0], "total": 4, "found": 2},
-        ),
-        ("graph", {}, agent.neighbourhood()),
-        ("graph", {"around": ["joe", "bob"], "limit": 2}, agent.neighbourhood(["joe", "bob"], 2)),
-        ("trend", {}, agent.trend()),
-        ("trend", {"points": 7}, agent.trend(7)),
-        ("overview", {}, agent.overview()),
-        ("overview", {"arms": 1, "last": 2}, agent.overview(1, 2)),
-        ("health", {}, None),
-        ("health", {"level": 0.5}, None),
-        ("history", {}, {"entries": agent.history(20)}),
-        ("history", {"last": 3, "after": 60}, {"entries": agent.history(3, after=60)}),
-        ("history", {"after": 10**40}, {"entries": []}),
-        ("history", {"decision": made["id"]}, {"entries": agent.history(decision=made["id"])}),
-        ("pending", {}, {"pending": list(agent.pending)}),
-    ]
-    for route, params, wanted in checks:
-        found = ok(service.get(f"{path}/{route}", params=params))
-        if route == "health":  # the ages of open decisions change
-            report = agent.health(params.get("level", 0.01)).to_dict()
-            for one in (found["health"], report):
-                one.pop("oldest")
-                one.pop("median")
-            wanted = {"health": report}
-        assert found == plain(wanted), route
 
 
 def test_log_is_that_of_the_agent(service: TestClient, agent: Agent) -> None:
@@ -554,8 +381,6 @@ def test_log_is_that_of_the_agent(service: TestClient, agent: Agent) -> None:
 def test_bad_parameters(service: TestClient) -> None:
     refusals: list[tuple[str, str]] = [
         ("decisions?limit=0", "'limit'"),
-        ("decisions?limit=1001", "'limit'"),
-        ("decisions?limit=x", "'limit'"),
         ("decisions?before=0", "'before'"),
         ("decisions?before=" + "9" * 5000, "'before'"),
         ("decisions?open=perhaps", "'open'"),
@@ -567,10 +392,7 @@ def test_bad_parameters(service: TestClient) -> None:
         ("trend?points=0", "'points'"),
         ("overview?last=-1", "'last'"),
         ("health?level=0", "level"),
-        ("health?level=nan", "level"),
-        ("health?level=x", "'level'"),
         ("history?last=0", "'last'"),
-        ("history?after=-1", "'after'"),
         ("log?format=xml", "'format'"),
         ("stream?after=-1", "'after'"),
         ("beliefs?accuracy=low", "accuracy"),
@@ -668,38 +490,6 @@ def test_a_repeated_request_has_the_same_answer(
     assert agent.status()["decisions"] == 6
 
 
-def test_another_request_with_the_same_key_is_refused(service: TestClient, agent: Agent) -> None:
-    made = ok(service.post("/agents/banner/decisions", json={}, headers=with_key("k")))["decisions"]
-    for body in ({"n": 2}, {"context": 1}, {"expires": 3}, {"among": ["bob"]}, {"distinct": True}):
-        response = service.post("/agents/banner/decisions", json=body, headers=with_key("k"))
-        assert "another request was made with the key 'k'" in refused(response, 409, "conflict")
-    outcomes = {made[0]["id"]: {"ann": 1}}
-    assert "'k'" in refused(observe(service, outcomes, "k"), 409, "conflict")
-    assert ok(observe(service, outcomes, "o", partial=True)) == {"accepted": 1}
-    assert ok(observe(service, outcomes, "o", partial=True)) == {"accepted": 1}
-    others: list[tuple[Any, dict[str, Any]]] = [
-        (outcomes, {}),
-        (outcomes, {"partial": True, "extra": True}),
-        ({made[0]["id"]: {"ann": 0}}, {"partial": True}),
-        ({made[0]["id"]: {"bob": 1}}, {"partial": True}),
-        ({}, {"partial": True}),
-    ]
-    for given, more in others:
-        refused(observe(service, given, "o", **more), 409, "conflict")
-    response = service.post("/agents/banner/decisions", json={}, headers=with_key("o"))
-    refused(response, 409, "conflict")
-    assert agent.status()["decisions"] == agent.status()["outcomes"] == 1
-
-
-def test_a_refused_request_does_not_use_its_key(service: TestClient) -> None:
-    path = "/agents/banner/decisions"
-    response = service.post(path, json={"among": ["joe"]}, headers=with_key("k"))
-    refused(response, 422, "invalid")
-    assert len(ok(service.post(path, json={}, headers=with_key("k")))["decisions"]) == 1
-    refused(observe(service, {"1-0": {"ann": 1}}, "o"), 404, "not_found")
-    assert ok(observe(service, {}, "o")) == {"accepted": 0}
-
-
 def test_bad_keys(service: TestClient, agent: Agent) -> None:
     for key in ["", "x" * 201, "ü", "a\tb"]:
         headers = {"Idempotency-Key": key.encode("latin-1")}
@@ -709,45 +499,6 @@ def test_bad_keys(service: TestClient, agent: Agent) -> None:
             response = service.post(f"/agents/banner/{path}", json=body | {"request": "k"})
             assert "use the header Idempotency-Key" in refused(response, 422, "invalid")
         assert len(agent.history()) == 1
-
-
-def test_concurrent_requests_with_the_same_key_make_one_decision(
-    place: Path, service: TestClient, agent: Agent
-) -> None:
-    with service_of(place) as other, ThreadPoolExecutor(8) as threads:
-        for client in (service, other):  # FastAPI makes its routes with the first request
-            ok(client.get("/health"))
-        for number in range(5):
-            start = threading.Barrier(8)
-
-            def send(client: TestClient, start: Any = start, number: int = number) -> bytes:
-                start.wait()
-                path = "/agents/banner/decisions"
-                response = client.post(path, json={"n": 2}, headers=with_key(f"k{number}"))
-                assert response.status_code == 200, response.text
-                return response.content
-
-            answers = set(threads.map(send, [service, other] * 4))
-            assert len(answers) == 1
-            assert agent.status()["decisions"] == 2 * (number + 1)
-            [answer] = answers
-            given = {one["id"]: {"ann": 1} for one in json.loads(answer)["decisions"]}
-            key = f"o{number}"
-            found = list(
-                threads.map(
-                    lambda one, given=given, key=key: ok(  # type: ignore[misc]
-                        one.post(
-                            "/agents/banner/outcomes",
-                            json={"outcomes": given},
-                            headers=with_key(key),
-                        )
-                    ),
-                    [service, other] * 4,
-                )
-            )
-            assert found == [{"accepted": 2}] * 8
-            assert agent.status()["outcomes"] == 2 * (number + 1)
-    assert agent.verify() == 1 + 10 + 10
 
 
 # --- limits -------------------------------------------------------------------------------------
@@ -799,24 +550,18 @@ def graph_texts(path: str) -> list[Any]:
     texts = [
         f"file:{path}",
         f" file:{path}",
-        f"file:///{path}",
         f"file(path={path})",
         f"file(path='{path}')",
         f'file(path="{path}", directed=true)',
-        f"file( path = '{path}' )",
         path,
         f"star(file:{path})",
-        f"edges(file(path={path}))",
         f"random(r=file({path}))",
     ]
     objects: list[Any] = [
         {"edges": f"file:{path}"},
-        {"edges": [[f"file:{path}"]]},
         {"edges": [[f"file:{path}", "ann"]]},
-        {"file": path},
         {"path": path},
         {"edges": [["ann"]], "file": path},
-        [f"file:{path}"],
         [[1, 0], [0, 1]],
     ]
     return [*texts, *objects]
@@ -868,16 +613,11 @@ def test_requests_load_no_code(
     monkeypatch.syspath_prepend(tmp_path)
     texts = [
         "mine",
-        "mine.py",
         str(plugin),
         f"file:{plugin}",
-        f"plugin({plugin})",
-        "mine.Policy",
         "__import__('mine')",
-        "ids-n(__import__('mine'))",
         "ids-n(accuracy=__import__('mine'))",
         f"floor(policy={plugin})",
-        "os.system('touch loaded')",
         "ids-n\nmine",
     ]
     before = loaded_plugins()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -68,23 +67,6 @@ def test_errors() -> None:
         assert (found["error"]["message"] == "x") == (kind != "internal")
         assert response.headers.get("retry-after") == ("2" if status == 503 else None)
         assert response.headers.get("www-authenticate") == ("Bearer" if status == 401 else None)
-
-
-def test_the_log_has_the_traceback_of_a_fault(caplog: pytest.LogCaptureFixture) -> None:
-    numbers = []
-    for _ in range(2):
-        try:
-            raise KeyError("the reason")
-        except KeyError as error:
-            message = json.loads(error_answer(error).body)["error"]["message"]
-        assert "reason" not in message
-        numbers.append(int(message.split()[4]))
-    assert numbers[1] == numbers[0] + 1
-    for number, record in zip(numbers, caplog.records, strict=True):
-        assert record.levelno == logging.ERROR
-        assert f"internal error {number} in process" in record.getMessage()
-        assert record.exc_info is not None
-    assert "the reason" in caplog.text
 
 
 # --- threads ------------------------------------------------------------------------------------

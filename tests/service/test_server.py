@@ -132,13 +132,7 @@ def test_slow_large_and_broken_requests_leave_nothing_behind(service: ServicePro
             START
             + JSON
             + b"Transfer-Encoding: chunked\r\n\r\n"
-            + b"1000\r\n"
-            + b" " * 4096
-            + b"\r\n1000\r\n"
-            + b" " * 4096
-            + b"\r\n1000\r\n"
-            + b" " * 4096
-            + b"\r\n",
+            + 3 * (b"1000\r\n" + b" " * 4096 + b"\r\n"),
             413,
             "too_large",
         ),
@@ -341,48 +335,6 @@ def pair(
             list(lines)
         check_log(started)
         assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
-
-
-def play(service: ServiceProcess, rounds: int, number: int) -> list[tuple[str, dict[str, int]]]:
-    """Decide and report outcomes on connections of their own; return what was acknowledged."""
-    acknowledged = []
-    for turn in range(rounds):
-        with httpx.Client(base_url=service.url, timeout=60) as client:
-            body = {"n": 1 + turn % 2}
-            made = client.post("/agents/banner/decisions", json=body).json()["decisions"]
-            outcomes = {one["id"]: {"ann": (number + turn) % 2, "bob": 1} for one in made}
-            body = {"outcomes": outcomes, "extra": True}  # type: ignore[dict-item]
-            response = client.post("/agents/banner/outcomes", json=body)
-            assert response.status_code == 200, response.text
-            acknowledged += list(outcomes.items())
-    return acknowledged
-
-
-def test_two_workers_are_one_agent(pair: tuple[ServiceProcess, str]) -> None:
-    service, store = pair
-    first = Agent(store=store, name="banner").status()["decisions"]
-    with ThreadPoolExecutor(6) as threads:
-        played = list(threads.map(lambda number: play(service, 10, number), range(6)))
-    outcomes = dict(one for part in played for one in part)
-    assert len(outcomes) == 6 * 15
-    numbers = sorted(int(id_.partition("-")[0]) for id_ in outcomes)
-    assert numbers == list(range(first + 1, first + 91))
-    agent = Agent(store=store, name="banner")
-    rows = {row["id"]: row for row in agent.decisions(10**4)}
-    assert {id_: rows[id_]["outcomes"] for id_ in outcomes} == outcomes
-    kinds = Counter(one["kind"] for one in agent.history())
-    assert kinds["decide"] == kinds["observe"] == first + 90
-    assert agent.verify() == kinds.total()
-    # all workers have decided: their counts are the same, and both use processor time
-    found = set()
-    for _ in range(30):
-        with httpx.Client(base_url=service.url) as client:
-            found.add(client.get("/agents/banner").text)
-    assert len(found) == 1
-    assert json.loads(found.pop())["agent"]["entries"] == kinds.total()
-    for pid in service.workers():
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        assert int(ticks[11]) + int(ticks[12]) > 0
 
 
 def test_a_killed_worker_is_replaced(pair: tuple[ServiceProcess, str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,6 @@ from graphbandits.simulation.conditions import Answers, check_eligible, eligible
 from graphbandits.simulation.identity import series_of
 from graphbandits.simulation.loop import RunMonitor, run_block
 from graphbandits.simulation.plan import Plan
-from graphbandits.study.run import run_plan
 from graphbandits.theory import audit, bounds_of
 from graphbandits.theory.bounds import ELIGIBLE_ARMS, LATE_ANSWERS
 
@@ -50,8 +48,8 @@ def bits(results: Results) -> list[bytes]:
         assert found is not None, name
         seen = found.observations
         assert seen is not None
-        arrays = (one.regret, found.action, seen.round, seen.arm, seen.reward)
-        every += [np.asarray(array).tobytes() for array in arrays]
+        arrays = (one.regret, found.action, seen.round, seen.arm, seen.reward, found.eligible)
+        every += [np.asarray(array).tobytes() for array in arrays if array is not None]
     return every
 
 
@@ -255,12 +253,6 @@ def test_blocks_are_small_if_much_is_waiting() -> None:
     assert Plan.of("ts", graph="star", arms=1000, horizon=9, trials=9, delay=10**9).block == 250
 
 
-# What it costs ----------------------------------------------------------------------------------
-
-
-# Identity ---------------------------------------------------------------------------------------
-
-
 # Refused ----------------------------------------------------------------------------------------
 
 
@@ -296,15 +288,6 @@ def parts(results: Results, policy: str) -> tuple[Any, Any, Any]:
     found = results[policy].trajectories
     assert found is not None
     return found.action, found.observations, found.eligible
-
-
-def bits_eligible(results: Results) -> list[bytes]:
-    every = []
-    for name in results.policies:
-        action, seen, eligible = parts(results, name)
-        arrays = (results[name].regret, action, seen.arm, seen.reward, eligible)
-        every += [np.asarray(array).tobytes() for array in arrays]
-    return every
 
 
 @each("regret", ["pseudo", "realised"])
@@ -370,15 +353,15 @@ def test_all_arms_as_an_array_give_the_numbers_without_eligible_arms() -> None:
 
 def test_same_bits_for_every_block_and_number_of_threads() -> None:
     given: dict[str, Any] = {"delay": [2, 5], "answer_rate": 0.6}
-    one = bits_eligible(run_eligible(**given))
+    one = bits(run_eligible(**given))
     for how in ({"block": 1}, {"block": 4}, {"block": 5, "workers": 2, "parallel": "threads"}):
-        assert bits_eligible(run_eligible(**given, **how)) == one
+        assert bits(run_eligible(**given, **how)) == one
 
 
 def test_same_bits_in_processes() -> None:
     given: dict[str, Any] = {"eligible": ROUNDS, "delay": [0, 6], "answer_rate": 0.8}
     found = run_eligible(**given, block=5, workers=2, parallel="processes")
-    assert bits_eligible(found) == bits_eligible(run_eligible(**given))
+    assert bits(found) == bits(run_eligible(**given))
 
 
 def test_exponential_weights_divide_by_positive_probabilities() -> None:
@@ -430,23 +413,6 @@ def test_tables_have_one_row_per_eligible_arm() -> None:
     columns = ("seed", "trial", "round", "arm")
     assert list(zip(*(rows[name] for name in columns), strict=True)) == wanted
     assert len(results.to_pandas("eligible")) == len(POLICIES_ELIGIBLE) * allowed.sum()
-
-
-def test_an_interrupted_run_continues_with_the_same_bits(tmp_path: Path) -> None:
-    """A store with the first trials computes the others; verify finds nothing."""
-    how: dict[str, Any] = {"progress": False, "workers": 1}
-    given: dict[str, Any] = {"eligible": 0.5, "delay": [0, 4], "answer_rate": 0.7}
-    given["record"] = RECORDS_ELIGIBLE
-    run_plan(a_plan(trials=6, **given), tmp_path, **how)
-    study = run_plan(a_plan(trials=12, **given), tmp_path, **how)
-    whole = simulate(
-        ["ts-n", "ucb-n"], Bernoulli(PRIOR), CHAIN, horizon=15, trials=12, seed=4, **given
-    )
-    found = study.results(trajectories=True)
-    assert bits_eligible(found) == bits_eligible(whole)
-    wanted = {"eligible": 0.5, "delay": [0, 4], "answer_rate": 0.7}
-    assert wanted.items() <= found.settings.items()
-    assert study.verify() == []
 
 
 # Refused ----------------------------------------------------------------------------------------

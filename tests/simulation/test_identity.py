@@ -8,17 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import SRC
 from helpers.cases import each
 from helpers.reward_families import FAMILIES, write_plugin
+from helpers.stores import CHAIN, PRIOR, a_plan
 
-from graphbandits import Bernoulli, BetaBernoulli, load_plugin, plugins
+from graphbandits import Bernoulli, load_plugin, plugins
 from graphbandits.errors import InputError
 from graphbandits.plugins import loaded_plugins, unload_plugin
 from graphbandits.simulation import identity
@@ -26,24 +26,15 @@ from graphbandits.simulation.identity import facts_hash, series_of
 from graphbandits.simulation.plan import Plan
 from graphbandits.worlds import as_world
 
-#: A directed graph with probabilities; no two arms are alike.
-CHAIN = np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 0], [1, 0, 0, 1]], float)
-PRIOR = BetaBernoulli(np.array([1.0, 2.0, 3.0, 1.5]), np.array([3.0, 2.0, 1.5, 1.0]))
-
-
-def a_plan(policies: Sequence[str] = ("ts-n", "ucb-n"), **how: Any) -> Plan:
-    given: dict[str, Any] = {"horizon": 15, "seed": 4, "trials": 12}
-    return Plan.of(policies, Bernoulli(PRIOR), CHAIN, **given | how)
-
 
 def name(policy: str = "ts-n", **how: Any) -> str:
-    return series_of(a_plan([policy], **how), policy).name
+    return series_of(a_plan(policies=[policy], **how), policy).name
 
 
 def test_name_does_not_depend_on_trials_or_other_policies() -> None:
     alone = name()
     assert name(trials=1000, first_trial=7) == alone
-    assert series_of(a_plan(["ucb-n", "ts-n"]), "ts-n").name == alone
+    assert series_of(a_plan(policies=["ucb-n", "ts-n"]), "ts-n").name == alone
 
 
 @each(

@@ -204,7 +204,6 @@ def test_description_of_a_plug_in_has_its_source_and_parameters() -> None:
     assert "world_source" not in describe_world(as_world("gaussian", 2))
 
 
-PRIOR = BetaBernoulli(np.array([1.0, 2.0]), np.array([3.0, 0.5]), "strict")
 DIRECTED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.25], [0.0, 0.0, 1.0]])
 
 

@@ -194,22 +194,6 @@ def test_grid_of_runs_and_policies_is_combined() -> None:
             concat(some)
 
 
-def test_combined_simulations_equal_a_single_one() -> None:
-    settings: dict[str, Any] = {"graph": "star(direction=out)", "horizon": 15, "trials": 8}
-    names = ["ts-n", "ids-n"]
-    apart = concat([simulate(name, seed=s, **settings) for s in (1, 2) for name in names])
-    both = [simulate(names, seed=s, **settings) for s in (1, 2)]
-    for name in names:
-        assert apart[name].final.tolist() == [v for r in both for v in r[name].final.tolist()]
-        assert (apart[name].plays == both[0][name].plays + both[1][name].plays).all()
-        assert apart[name].mean[-1] == pytest.approx(apart[name].final.mean(), rel=1e-12)
-    assert apart.settings["seed"] is None
-    assert [run["seed"] for run in apart.runs] == [1, 2]
-    assert apart.differences()[0].mean == pytest.approx(
-        np.mean([r.differences(apart.differences()[0].second)[0].mean for r in both])
-    )
-
-
 @each("first", [0, 3, 5])
 def test_overlapping_trials_are_refused(first: int) -> None:
     with pytest.raises(InputError, match=f"the same worlds would count twice: .*trials {first} to"):
@@ -236,24 +220,6 @@ def test_different_problems_are_not_combined(change: dict[str, Any], words: list
         assert word in str(caught.value)
     with pytest.raises(InputError, match=r"recorded rounds: \[1, 2, 3, 4\] and \[2, 4, 6, 8\]"):
         concat([one, replace(other, rounds=other.rounds * 2)])
-
-
-@each(
-    "change",
-    [
-        {"graph": "path", "arms": 3},
-        {"world": "gaussian", "posterior": None},
-        {"posterior": "beta-bernoulli(a=2)"},
-        {"eligible": 0.5},
-        {"delay": 3},
-        {"horizon": 9},
-    ],
-)
-def test_simulations_of_different_problems_are_not_combined(change: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"graph": "star", "arms": 3, "horizon": 8, "trials": 2}
-    one = simulate("ts-n", **given)
-    with pytest.raises(InputError, match="results of different problems cannot be combined"):
-        concat([one, simulate("ts-n", **given | {"seed": 1} | change)])
 
 
 def test_the_same_policy_with_other_numbers_or_another_source_is_refused() -> None:

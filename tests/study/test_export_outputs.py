@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from helpers.bad_input import refuses
 from helpers.report_pages import Page
 from helpers.stores import Point, run_study, sweep
 
-from graphbandits import Bernoulli, BetaBernoulli, plots, simulate, theory
+from graphbandits import Bernoulli, BetaBernoulli, simulate, theory
 from graphbandits.errors import InputError
 from graphbandits.graphs.numbers import clique_cover_numbers
 from graphbandits.simulation.plan import Plan
@@ -127,18 +126,6 @@ def test_summary_of_a_slice_has_its_points_and_names(tmp_path: Path) -> None:
     )
     assert four["runs"][1]["differences"] == numbers["differences"]
     assert four["runs"][1]["settings"] == wanted.settings
-
-
-def test_a_list_is_a_sweep_of_categories(tmp_path: Path) -> None:
-    cells = [("star", 3), ("ring", 4), ("complete", 2)]
-    points = [Point(plan(graph=g, arms=k), {"graph": g, "arms": k}, 0) for g, k in cells]
-    run_study(tmp_path, "s", points, sweeps=[sweep("graph", "arms", x=None)])
-    (found,) = entries(tmp_path)
-    assert isinstance(found, SweepEntry)
-    assert [study.title for study in found.simulations] == ["star, 3", "ring, 4", "complete, 2"]
-    assert found.key == "s-graph-arms"
-    assert found.cells["ring, 4"].point == {"graph": "ring", "arms": 4}
-    assert "star, 3" in report_html([found], title="T")
 
 
 def test_incomplete_policies_are_left_out_and_named(tmp_path: Path) -> None:
@@ -285,19 +272,3 @@ def test_the_entropy_of_many_priors_is_computed_only_if_asked_for(
     assert isinstance(entry, SimulationEntry)
     assert entry.bounds == ()
     assert "--bounds" in entry.notes[0]
-
-
-@pytest.mark.nightly
-def test_every_figure_is_the_same_without_the_curves_of_trials(tmp_path: Path) -> None:
-    run_study(tmp_path, "s", [Point(plan([*NAMES, "ucb-n"]))])
-    (entry,) = entries(tmp_path)
-    assert isinstance(entry, SimulationEntry)
-    assert all(result.regret is None for result in entry.results.policies.values())
-    whole = simulate([*NAMES, "ucb-n"], **SETTINGS)
-    for draw in (plots.regret_figure, plots.final_figure, plots.forest_figure, plots.plays_figure):
-        pictures = []
-        for results in (entry.results, whole):
-            picture = io.BytesIO()
-            draw(results).savefig(picture, format="png")
-            pictures.append(picture.getvalue())
-        assert pictures[0] == pictures[1]

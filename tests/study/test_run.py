@@ -21,16 +21,6 @@ from graphbandits.study.directory import Directory, tasks_of_plans
 from graphbandits.study.experiment import load_experiment
 from graphbandits.study.run import IncompleteStudyError, run_plan
 
-SWEEP = """title = "More to see"
-graph = "random(r={r})"
-arms = 3
-horizon = 12
-trials = 6
-policies = ["ts-n", "ids-n"]
-[[sweeps]]
-parameter = "r"
-values = [0, 0.5]
-"""
 BOOM = """
 from dataclasses import dataclass
 from graphbandits.policies.thompson import TSN
@@ -48,16 +38,8 @@ class Boom(TSN):
 """
 
 
-@pytest.fixture
-def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "sweep.toml"
-    file.write_text(SWEEP, "utf-8")
-    return file
-
-
-def test_run_experiment_returns_its_study(sweep: Path) -> None:
-    study = run_experiment(sweep, workers=1, progress=False)
+def test_run_experiment_returns_its_study(sweep_file: Path) -> None:
+    study = run_experiment(sweep_file, workers=1, progress=False)
     assert isinstance(study, Study)
     assert study.directory.path == Path("sweep")
     for r in (0, 0.5):
@@ -66,32 +48,34 @@ def test_run_experiment_returns_its_study(sweep: Path) -> None:
     assert {"report.html", "summary.json", "figure-sweep-r.png"} <= set(files_in(Path("sweep")))
     assert json.loads(Path("sweep/summary.json").read_text()).keys() == study.summary().keys()
     assert study.verify() == []
-    assert study.rerun == f"graphbandits run {sweep} --trials=6 --seed=0 --output=sweep"
+    assert study.rerun == f"graphbandits run {sweep_file} --trials=6 --seed=0 --output=sweep"
 
 
-def test_a_second_call_computes_only_what_is_missing(sweep: Path) -> None:
+def test_a_second_call_computes_only_what_is_missing(sweep_file: Path) -> None:
     decisions: list[int] = []
     how = {"pages": False, "workers": 1, "progress": decisions.append}
-    run_experiment(sweep, **how)  # type: ignore[arg-type]
+    run_experiment(sweep_file, **how)  # type: ignore[arg-type]
     assert sum(decisions) == 2 * 2 * 6 * 12
     assert not list(Path("sweep").glob("*.html"))
     decisions.clear()
-    study = run_experiment(sweep, policies=["ucb-n"], **how)  # type: ignore[arg-type]
+    study = run_experiment(sweep_file, policies=["ucb-n"], **how)  # type: ignore[arg-type]
     assert sum(decisions) == 2 * 6 * 12
     assert list(study.cells[0].series) == ["ts-n", "ids-n", "ucb-n"]
     before = {path.name for path in Path("sweep").rglob("*.parquet")}
-    study = run_experiment(sweep, trials=4, **how)  # type: ignore[arg-type]
+    study = run_experiment(sweep_file, trials=4, **how)  # type: ignore[arg-type]
     assert study.results(r=0).trials == 4
     assert {path.name for path in Path("sweep").rglob("*.parquet")} > before  # other shards
 
 
-def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path) -> None:
+def test_failures_raise_and_finished_trials_are_kept(sweep_file: Path, tmp_path: Path) -> None:
     (tmp_path / "boom.py").write_text(BOOM)
     try:
         with pytest.raises(
             IncompleteStudyError, match="2 shards failed; all other shards"
         ) as error:
-            run_experiment(sweep, policies=["boom"], plugins=["boom.py"], workers=1, progress=False)
+            run_experiment(
+                sweep_file, policies=["boom"], plugins=["boom.py"], workers=1, progress=False
+            )
         (study,) = error.value.studies
         assert [str(f).split(":")[0] for f in error.value.failures] == [
             f"'boom' at r = {r}, trials 0 to 5" for r in (0, 0.5)
@@ -104,18 +88,18 @@ def test_failures_raise_and_finished_trials_are_kept(sweep: Path, tmp_path: Path
         unload_plugin(tmp_path / "boom.py")
 
 
-def test_a_damaged_shard_is_computed_again_with_a_warning(sweep: Path) -> None:
-    run_experiment(sweep, workers=1, pages=False, progress=False)
+def test_a_damaged_shard_is_computed_again_with_a_warning(sweep_file: Path) -> None:
+    run_experiment(sweep_file, workers=1, pages=False, progress=False)
     before = files_in(Path("sweep/shards"))
     path = min(Path("sweep").glob("shards/*/*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.warns(InputWarning, match=r"is damaged \(its sha256 .*; it is computed again"):
-        run_experiment(sweep, workers=1, pages=False, progress=False)
+        run_experiment(sweep_file, workers=1, pages=False, progress=False)
     assert files_in(Path("sweep/shards")) == before
 
 
 def test_trials_that_vanish_during_the_run_are_missing(
-    sweep: Path, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def removing(*given: object, **how: object) -> object:
         failures = compute_missing(*given, **how)  # type: ignore[arg-type]
@@ -124,13 +108,13 @@ def test_trials_that_vanish_during_the_run_are_missing(
 
     monkeypatch.setattr("graphbandits.study.run.compute_missing", removing)
     with pytest.raises(IncompleteStudyError, match="6 trials were removed or damaged during"):
-        run_experiment(sweep, workers=1, pages=False, progress=False)
+        run_experiment(sweep_file, workers=1, pages=False, progress=False)
 
 
-def test_a_study_with_other_settings_is_replaced_with_a_warning(sweep: Path) -> None:
-    first = run_experiment(sweep, workers=1, pages=False, progress=False)
+def test_a_study_with_other_settings_is_replaced_with_a_warning(sweep_file: Path) -> None:
+    first = run_experiment(sweep_file, workers=1, pages=False, progress=False)
     with pytest.warns(InputWarning, match=r"study 'sweep' in sweep \(More to see\) was computed"):
-        second = run_experiment(sweep, seed=1, workers=1, pages=False, progress=False)
+        second = run_experiment(sweep_file, seed=1, workers=1, pages=False, progress=False)
     assert first.record.series.isdisjoint(second.record.series)
     second.remove()
     assert list(files_in(Path("sweep"))) == ["study.json"]
@@ -156,37 +140,37 @@ def test_two_runs_share_their_trials(tmp_path: Path) -> None:
     assert not any(directory.missing(task) for task in tasks)
 
 
-def test_pages_are_not_prepared_if_not_requested(sweep: Path) -> None:
+def test_pages_are_not_prepared_if_not_requested(sweep_file: Path) -> None:
     code = (
         "import sys; from graphbandits import run_experiment\n"
-        f"run_experiment({str(sweep)!r}, workers=1, pages=False, progress=False)\n"
+        f"run_experiment({str(sweep_file)!r}, workers=1, pages=False, progress=False)\n"
         "print('matplotlib' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
 
 
-def test_experiment_without_a_file_needs_an_output(sweep: Path) -> None:
-    experiment = load_experiment(sweep)
+def test_experiment_without_a_file_needs_an_output(sweep_file: Path) -> None:
+    experiment = load_experiment(sweep_file)
     with pytest.raises(InputError, match="an Experiment object has no file name: give the output"):
         run_experiment(experiment, progress=False)
     study = run_experiment(experiment, output="here", workers=1, pages=False, progress=False)
     assert (study.key, study.trials, study.rerun) == ("here", 6, "")
 
 
-def test_dry_run_writes_nothing_and_counts_stored_trials(sweep: Path) -> None:
-    progress = run_experiment(sweep, dry_run=True).progress()
+def test_dry_run_writes_nothing_and_counts_stored_trials(sweep_file: Path) -> None:
+    progress = run_experiment(sweep_file, dry_run=True).progress()
     assert (progress.done, progress.trials, len(progress.policies)) == (0, 24, 4)
     assert not Path("sweep").exists()
-    run_experiment(sweep, trials=4, workers=1, pages=False, progress=False)
+    run_experiment(sweep_file, trials=4, workers=1, pages=False, progress=False)
     before = files_in(Path("sweep"))
-    assert run_experiment(sweep, dry_run=True).progress().done == 16
-    progress = run_experiment(sweep, policies="ucb-n", dry_run=True).progress()
+    assert run_experiment(sweep_file, dry_run=True).progress().done == 16
+    progress = run_experiment(sweep_file, policies="ucb-n", dry_run=True).progress()
     assert (progress.done, progress.trials) == (16, 36)
     assert files_in(Path("sweep")) == before
 
 
-def test_invalid_arguments_are_refused_before_anything_is_written(sweep: Path) -> None:
+def test_invalid_arguments_are_refused_before_anything_is_written(sweep_file: Path) -> None:
     for wrong, message in (
         ({"bounds": True}, "has sweeps, which have no bounds: remove --bounds"),
         ({"formats": ["jpg"]}, "unknown file format 'jpg'"),
@@ -196,12 +180,12 @@ def test_invalid_arguments_are_refused_before_anything_is_written(sweep: Path) -
         ({"seed": -1}, "seed"),
     ):
         with pytest.raises(InputError, match=message):
-            run_experiment(sweep, progress=False, **wrong)
+            run_experiment(sweep_file, progress=False, **wrong)
         assert not list(Path().rglob("*.parquet"))
 
 
-def test_chosen_formats_of_figures_are_drawn(sweep: Path) -> None:
-    run_experiment(sweep, workers=1, formats=["svg"], progress=False)
+def test_chosen_formats_of_figures_are_drawn(sweep_file: Path) -> None:
+    run_experiment(sweep_file, workers=1, formats=["svg"], progress=False)
     assert [path.name for path in Path("sweep").glob("figure-*")] == ["figure-sweep-r.svg"]
 
 

@@ -28,25 +28,6 @@ from graphbandits.simulation.results import concat
 from graphbandits.study.claims import Claim, Published
 from graphbandits.study.directory import Directory
 
-SWEEP_FILE = """title = "More to see"
-graph = "random(r={r})"
-arms = 3
-horizon = 12
-trials = 6
-policies = ["ts-n", "ids-n"]
-[[sweeps]]
-parameter = "r"
-values = [0, 0.5]
-"""
-
-
-@pytest.fixture
-def sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "sweep.toml"
-    file.write_text(SWEEP_FILE, "utf-8")
-    return file
-
 
 def test_a_study_reports_and_draws(sweep_file: Path) -> None:
     study = run_experiment(sweep_file, workers=1, pages=False, progress=False)
@@ -206,15 +187,6 @@ def test_unknown_point_lists_the_existing_ones(tmp_path: Path) -> None:
         with pytest.raises(InputError) as error:
             study.results(point)
         assert message in str(error.value)
-
-
-def test_grid_has_a_slice_per_value_off_the_axis(tmp_path: Path) -> None:
-    two, three = grid(tmp_path).slices()
-    assert (two.key, two.title) == ("grid-r-arms-2", "Both: arms = 2")
-    assert three.title == "Both: arms = 3"
-    assert list(two.cells) == [0.0, 0.5, 1]
-    assert three.cells[0.5].point == {"r": 0.5, "arms": 3}
-    assert (two.label, two.scale) == ("r", "linear")
 
 
 def test_lists_and_texts_are_categories(tmp_path: Path) -> None:

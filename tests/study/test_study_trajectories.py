@@ -11,7 +11,7 @@ from helpers.bad_input import refuses
 from helpers.made_up_results import same
 from helpers.stores import Point, run_study, sweep
 
-from graphbandits import Study, run_experiment, simulate
+from graphbandits import Study, simulate
 from graphbandits.errors import InputError
 from graphbandits.simulation.plan import Plan
 from graphbandits.study.directory import Directory
@@ -21,16 +21,6 @@ SETTINGS: dict[str, Any] = {"horizon": 12, "trials": 10, "seed": 3, "record": BO
 NAMED = networkx.DiGraph()
 NAMED.add_edge("ann", "bob", probability=0.5)
 NAMED.add_edges_from([("bob", "eve"), ("eve", "bob")])
-FILE = """title = "Trajectories"
-graph = "random(r=0.5)"
-arms = 3
-horizon = 20
-trials = 9
-policies = ["ts-n", "ids-n"]
-[record]
-actions = true
-observations = true
-"""
 
 
 @pytest.fixture(scope="module")
@@ -113,20 +103,3 @@ def test_missing_trials_policies_and_recordings_are_reported(study: Study, tmp_p
         bare.trajectories(policy="ts-n")
     with refuses(InputError):
         bare.batches("actions")
-
-
-def test_an_experiment_file_records_trajectories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("file.toml").write_text(FILE, "utf-8")
-    study = run_experiment("file.toml", workers=1, pages=False, progress=False)
-    expected = simulate(
-        ["ts-n", "ids-n"], graph="random(r=0.5)", arms=3, horizon=20, trials=9, record=BOTH
-    )
-    for table in BOTH:
-        frame = study.to_pandas(table).drop(columns="study")
-        assert frame.equals(expected.to_pandas(table))
-        rows = study.export(table, tmp_path / f"{table}.csv.gz")
-        assert rows == len(frame)
-    assert study.verify() == []

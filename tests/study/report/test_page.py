@@ -8,11 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from helpers.report_pages import (
+    CLAIMS,
     RERUN,
-    Node,
     Page,
+    in_order,
     made_up,
     page_of,
+    settings_of,
     study,
     sweep_entry,
     swept,
@@ -22,17 +24,6 @@ from helpers.report_pages import (
 from graphbandits.study.claims import Claim, Published
 from graphbandits.study.report import SimulationEntry, SweepEntry, anchors, report_html
 from graphbandits.theory import theorem_1
-
-
-def settings_of(page: Node) -> dict[str, str]:
-    return {d.all("dt")[0].text: d.all("dd")[0].text for d in page.all("div") if d.all("dt")}
-
-
-CLAIMS = (
-    Claim("Directed <sampling> wins.", ("ids-n",), ("ts-n", "mine(rate=0.5)"), "Someone (2018)"),
-    Claim("Thompson wins.", ("ts-n",), ("ids-n",)),
-    Claim("Neither.", ("z",), ("ids-n",)),
-)
 
 
 def test_only_sections_with_content_are_shown_and_linked() -> None:
@@ -105,7 +96,7 @@ def test_hostile_texts_are_escaped_everywhere() -> None:
     assert HOSTILE not in text
     page = Page(text).root
     assert not page.all("b")
-    assert not any(name.startswith("on") for n in _in_order(page) for name in n.attributes)
+    assert not any(name.startswith("on") for n in in_order(page) for name in n.attributes)
     assert page.all("title")[0].text == page.all("h1")[0].text == HOSTILE
     assert HOSTILE in page.all("img")[0].attributes["alt"]
     assert HOSTILE in page.all("div", class_="plot")[0].attributes["data-about"]
@@ -133,13 +124,9 @@ def test_ids_are_unique_and_labels_refer_to_an_id() -> None:
     for each in page.all("table"):
         assert each.all("caption")[0].text
         assert all(th.attributes["scope"] in ("row", "col") for th in each.all("th"))
-    levels = [int(n.name[1]) for n in _in_order(page) if re.fullmatch("h[1-6]", n.name)]
+    levels = [int(n.name[1]) for n in in_order(page) if re.fullmatch("h[1-6]", n.name)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
-def _in_order(node: Node) -> list[Node]:
-    return [n for part in node.parts if isinstance(part, Node) for n in (part, *_in_order(part))]
 
 
 def test_page_loads_nothing_from_outside() -> None:
@@ -150,7 +137,7 @@ def test_page_loads_nothing_from_outside() -> None:
     assert not re.search(r"""(src|href|action|data)\s*=\s*["']?\s*(https?:)?//""", text)
     assert not re.search(r"https?:|@import|url\(", text)
     page = Page(text).root
-    for node in _in_order(page):
+    for node in in_order(page):
         for key in ("src", "srcset", "href"):
             assert node.attributes.get(key, "#").startswith(("#", "data:"))
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from helpers.report_pages import (
     ARMS,
+    CLAIMS,
     RERUN,
     SETTINGS,
-    Node,
     described,
     ends,
+    in_order,
     made_up,
     page_of,
+    settings_of,
     study,
     sweep_entry,
     swept,
@@ -181,10 +183,6 @@ def test_note_that_depends_on_the_value_states_the_values() -> None:
     assert rows["ids-n"].endswith("Note: at 2: Needs 0.8.; at 3: Needs 0.4.")
 
 
-def settings_of(page: Node) -> dict[str, str]:
-    return {d.all("dt")[0].text: d.all("dd")[0].text for d in page.all("div") if d.all("dt")}
-
-
 def test_all_settings_are_shown() -> None:
     found = settings_of(
         page_of(study(made_up(settings=SETTINGS | {"world": "night", "accuracy": "strict"})))
@@ -203,11 +201,6 @@ def test_all_settings_are_shown() -> None:
     }
 
 
-CLAIMS = (
-    Claim("Directed <sampling> wins.", ("ids-n",), ("ts-n", "mine(rate=0.5)"), "Someone (2018)"),
-    Claim("Thompson wins.", ("ts-n",), ("ids-n",)),
-    Claim("Neither.", ("z",), ("ids-n",)),
-)
 CLAIMED = ("ts-n", "ids-n", "mine(rate=0.5)", "z")
 
 
@@ -343,7 +336,7 @@ def test_studies_and_sweeps_share_one_overview() -> None:
     assert [th.text for th in counts] == ["sweep", "parameter", "ids-n", "ts-n", "mine(rate=0.5)"]
     assert rows[0] == ["A sweep", "r", "2 of 3", "1 of 3", "0 of 2"]
     links = {a.attributes["href"][1:] for a in page.all("a")}
-    ids = {n.attributes.get("id") for n in _in_order(page)}
+    ids = {n.attributes.get("id") for n in in_order(page)}
     assert links <= ids
     only = page_of(swept(), swept(key="t"))
     assert len(only.all("table", class_="overview sweeps")) == 1
@@ -401,7 +394,3 @@ def test_small_regrets_keep_their_digits() -> None:
     results = replace(small, policies=policies)
     (first, _) = table(page_of(study(results)), "regrets").rows()
     assert first[2] == f"{results[first[0]].mean[-1]:.6f}"
-
-
-def _in_order(node: Node) -> list[Node]:
-    return [n for part in node.parts if isinstance(part, Node) for n in (part, *_in_order(part))]
