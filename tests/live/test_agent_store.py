@@ -6,7 +6,9 @@ import itertools
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,10 @@ import numpy as np
 import pytest
 from helpers import ROOT
 from helpers.agents import play, reopened
-from helpers.bad_input import refused
+from helpers.bad_input import refused, tree
 from helpers.cases import each
+from helpers.postgres import PostgresServer
+from helpers.privileges import unprivileged
 
 from graphbandits import Agent
 from graphbandits.errors import ConflictError, GraphBanditsError, InputError, StoreError
@@ -113,6 +117,32 @@ def test_a_random_seed_is_journaled(tmp_path: Path) -> None:
 # Several handles ----------------------------------------------------------------------------------
 
 
+def test_eight_threads_with_handles_of_their_own(store_url: str) -> None:
+    new_agent(store_url)
+    ids = list[str]()
+
+    def work(number: int) -> None:
+        agent = Agent(store=store_url)
+        for t in range(12):
+            decision = agent.decide()
+            ids.append(decision.id)
+            for arm in decision.reveals:
+                agent.observe(decision, {arm: (t + number) % 2}, partial=True)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))  # raises the error of a thread
+    assert len(set(ids)) == len(ids) == 96
+    agent = Agent(store=store_url)
+    assert agent.status()["decisions"] == 96
+    seen = Counter[str]()
+    for line in agent.history():
+        if line["kind"] == "observe":
+            seen.update(line["outcomes"].keys())
+    both = {arm: agent.state["a"][arm] + agent.state["b"][arm] - 2 for arm in USERS}
+    assert both == {arm: seen[arm] for arm in USERS}
+    agent.verify()
+
+
 def test_snapshots_do_not_change_anything(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "SNAPSHOT_ENTRIES", 7)
     monkeypatch.setattr(agent_module, "SNAPSHOT_BYTES", 10**9)
@@ -161,6 +191,44 @@ def test_a_full_disk_is_an_error_and_the_agent_goes_on_after_it(tmp_path: Path) 
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "disk" in done.stdout
+
+
+def test_a_database_that_goes_away_and_comes_back(postgres: PostgresServer) -> None:
+    agent = new_agent(postgres.new_address())
+    decision = agent.decide()
+    agent.observe(decision, {decision.arm: 1}, partial=True)
+    before = agent.state
+    postgres.stop()
+    try:
+        for call in (agent.decide, lambda: agent.close(decision), agent.status):
+            with pytest.raises(StoreError):
+                call()
+    finally:
+        postgres.start()
+    assert agent.state == before
+    agent.close(decision)
+    agent.decide()
+    agent.verify()
+
+
+def test_a_failed_commit_is_found_in_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event was written, but the acknowledgement was lost."""
+    agent = new_agent(str(tmp_path / "agents.db"))
+    decision = agent.decide()
+    install = type(agent._state).install
+
+    def lose(*_: object) -> None:
+        raise StoreError("the connection was lost")
+
+    monkeypatch.setattr(type(agent._state), "install", lose)
+    with pytest.raises(StoreError):
+        agent.observe(decision, {decision.arm: 1}, partial=True)
+    monkeypatch.setattr(type(agent._state), "install", install)
+    agent.observe(decision, {decision.arm: 1}, partial=True)  # try again: it counts once
+    assert agent.status()["outcomes"] == 1
+    agent.verify()
 
 
 # Maintenance --------------------------------------------------------------------------------------
@@ -285,6 +353,27 @@ def test_save_does_not_replace_an_agent(tmp_path: Path) -> None:
         agent.save(place)
     assert Agent(store=place).status()["decisions"] == 0
     assert Agent(store=place, name="other").arms == (0, 1)
+
+
+def test_save_to_a_place_that_is_no_store(tmp_path: Path) -> None:
+    agent = Agent("ids-n", 3, seed=1)
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    before = tree(tmp_path)
+    for name in ("missing/agent.db", "notes.txt/agent.db", "folder", "notes.txt"):
+        with pytest.raises(InputError, match=name.partition("/")[0]):
+            agent.save(tmp_path / name)
+    assert tree(tmp_path) == before
+
+
+def test_saving_without_permission_is_refused(tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    with (
+        unprivileged(),
+        pytest.raises(StoreError, match=r"cannot use .*agent.db: its files cannot be opened"),
+    ):
+        Agent("ids-n", 3, seed=1).save(locked / "agent.db")
 
 
 KILLED = """

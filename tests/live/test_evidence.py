@@ -15,6 +15,7 @@ from helpers.reward_families import FAMILIES
 from scipy import stats
 from scipy.integrate import quad
 
+from graphbandits.live import evidence
 from graphbandits.live.evidence import KEPT, START, TOGETHER, SequentialTest, natural_family
 from graphbandits.posteriors import (
     BetaBernoulli,
@@ -164,6 +165,21 @@ def test_expected_ratio_is_one_if_the_prior_is_right(name: str) -> None:
     assert expectation(*FINITE[name]) == pytest.approx(1.0, rel=1e-12)
 
 
+@each("name", FINITE)
+def test_an_alternative_that_knows_the_outcome_is_caught(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = evidence.states_before
+
+    def knows(row: Any, added: Any, steps: Any, *more: Any) -> None:
+        honest(row, added, steps, *more)
+        before = more[-1]
+        before[:, 1:] += 0.01 * added[:, None, :]
+
+    monkeypatch.setattr(evidence, "states_before", knows)
+    assert expectation(*FINITE[name]) > 1.0001
+
+
 def after(posterior: Any, rewards: Sequence[float]) -> SequentialTest:
     """Return the test of one arm after some rewards."""
     test = new_test(posterior)
@@ -175,11 +191,29 @@ def ratio_after(posterior: Any, rewards: Sequence[float]) -> float:
     return math.exp(after(posterior, rewards).now())
 
 
+def test_expected_ratio_after_a_count_is_the_ratio_before() -> None:
+    prior, rewards = GammaPoisson.of(1, shape=6.0, rate=2.0), [3.0, 0.0, 8.0]
+    shape, rate = 6.0 + 11.0, 2.0 + 3.0
+    chance = stats.nbinom(shape, rate / (rate + 1.0))
+    found = sum(chance.pmf(y) * ratio_after(prior, [*rewards, float(y)]) for y in range(120))
+    assert found == pytest.approx(ratio_after(prior, rewards), rel=1e-12)
+
+
 def test_expected_ratio_after_a_normal_reward_is_the_ratio_before() -> None:
     prior, rewards = Normal.of(1, mean=1.0, sd=0.5, noise=0.8), [1.5, -0.2, 3.0]
     precision = 0.5**-2 + 3 * 0.8**-2
     mean = (1.0 * 0.5**-2 + sum(rewards) * 0.8**-2) / precision
     chance = stats.norm(mean, math.sqrt(1.0 / precision + 0.8**2))
+    assert integral(prior, rewards, chance) == pytest.approx(ratio_after(prior, rewards), rel=1e-8)
+
+
+def test_expected_ratio_after_a_reward_of_unknown_variance_is_the_ratio_before() -> None:
+    prior, rewards = NormalInverseGamma.of(1, 0.5, 3.0, 4.0, 2.0), [1.5, -0.2, 3.0]
+    n, y = 3.0 + 3, np.array(rewards)
+    mean = (3.0 * 0.5 + y.sum()) / n
+    scale = 2.0 + 0.5 * ((y - y.mean()) ** 2).sum() + 0.5 * 3 * 3 / n * (y.mean() - 0.5) ** 2
+    shape = 4.0 + 1.5
+    chance = stats.t(2.0 * shape, mean, math.sqrt(scale / shape * (n + 1.0) / n))
     assert integral(prior, rewards, chance) == pytest.approx(ratio_after(prior, rewards), rel=1e-8)
 
 

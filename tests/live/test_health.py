@@ -331,6 +331,18 @@ def test_forget_of_an_agent_that_cannot_be_stored_starts_the_test_at_the_call() 
         assert agent.health().test.outcomes == 1  # type: ignore[union-attr]
 
 
+def test_the_health_of_an_earlier_time_is_that_of_then() -> None:
+    clock = Clock()
+    agent = new(clock=clock)
+    rounds(agent, 20, lambda arm: 0.6)
+    before = agent.health()
+    time, clock.now = clock.now, clock.now + 10.0
+    rounds(agent, 60, lambda arm: 0.0)
+    assert agent.health().verdict == "warning"
+    assert agent.at(time).health() == before
+    assert agent.at(clock.now).health() == agent.health()
+
+
 # --- counts and answers ---------------------------------------------------------------------------
 
 
@@ -457,3 +469,31 @@ def test_a_level_must_be_between_0_and_1() -> None:
 
 
 # --- real agents ----------------------------------------------------------------------------------
+
+
+@pytest.mark.nightly
+def test_false_alarms_of_real_agents() -> None:
+    """500 agents with means from the prior; half of the answers are lost at random."""
+    rng, agents = np.random.default_rng(8), 500
+    for policy in ("ids-n", "ts-n"):
+        highest = []
+        for number in range(agents):
+            theta = dict(zip(NAMES, rng.random(3), strict=True))
+            agent = new(policy, graph="star", seed=number)
+            for _ in range(100):
+                decision = agent.decide()
+                outcomes = {
+                    arm: int(rng.random() < theta[str(arm)])
+                    for arm in sorted(decision.reveals)
+                    if rng.random() < 0.5
+                }
+                agent.observe(decision, outcomes)
+            test = agent.health().test
+            assert test is not None
+            assert test.contradicts == (test.highest_ratio >= 100.0)
+            highest.append(test.highest_ratio)
+        for level in (0.5, 0.2, 0.05, 0.01):
+            share = (np.array(highest) >= 1.0 / level).mean()
+            error = math.sqrt(level * (1.0 - level) / agents)
+            assert share <= level + 4.0 * error, (policy, level)
+        assert max(highest) > 3.0

@@ -13,6 +13,7 @@ import pytest
 from helpers.agents import reopened
 from helpers.cases import case_named, each
 from helpers.reward_families import FAMILIES
+from scipy.special import betaln
 
 from graphbandits import Agent
 from graphbandits.errors import InputWarning
@@ -70,6 +71,21 @@ def test_ratio_of_bernoulli_arms_is_that_of_the_products_of_predictions() -> Non
     assert found == pytest.approx(expected, rel=1e-9)
 
 
+def test_ratio_is_a_martingale_for_bernoulli_arms() -> None:
+    """The expected ratio after all sequences of outcomes is 1, and after one more it is kept."""
+    prior = BetaBernoulli.of(2, [4.0, 1.0], [2.0, 3.0])
+    arms = [0, 1, 0, 1]
+    total = 0.0
+    for number in range(16):
+        outcomes = [number >> k & 1 for k in range(4)]
+        probability, a, b = 1.0, [4.0, 1.0], [2.0, 3.0]
+        for arm, one in zip(arms, outcomes, strict=True):
+            probability *= (a[arm] if one else b[arm]) / (a[arm] + b[arm])
+            a[arm], b[arm] = a[arm] + one, b[arm] + 1 - one
+        total += probability * ratios(prior, arms, outcomes)[-1]
+    assert total == pytest.approx(1.0, rel=1e-10)
+
+
 def worst_ratios(prior: Any, truth: Any, agents: int, rounds: int) -> np.ndarray[Any, Any]:
     """Return the largest ratio of each agent; all arms are observed in every round."""
     check = PriorCheck(prior)
@@ -118,6 +134,20 @@ def test_a_wrong_prior_is_detected(prior: str, world: str) -> None:
     """Within the first EARLY observations, in almost all agents."""
     worst = worst_ratios(as_posterior(prior, 3), as_world(world, 3), 300, EARLY // 3)
     assert (worst >= CONTRADICTION).mean() > 0.95
+
+
+class Unnormalised(BetaBernoulli):
+    """Its evidence lacks the normalising constant of the prior."""
+
+    def log_evidence(self, state: Any) -> Any:
+        return betaln(state["a"], state["b"])
+
+
+def test_ville_inequality_fails_for_evidence_without_its_constant() -> None:
+    """The test above can fail: the ratio of this mutant is no martingale."""
+    prior = Unnormalised(np.full(3, 2.0), np.full(3, 3.0))
+    worst = worst_ratios(prior, as_world("bernoulli(a=2, b=3)", 3), 200, 5)
+    assert (worst >= 20.0).mean() > 0.5
 
 
 def test_check_reports_once_and_ends() -> None:

@@ -16,6 +16,7 @@ from graphbandits import Agent
 from graphbandits.errors import ConflictError, InputError, StoreError
 from graphbandits.graphs.named import Star
 from graphbandits.live.requests import graph_of
+from graphbandits.live.store import open_store
 from graphbandits.posteriors import BetaBernoulli
 from graphbandits.service import agents as module
 from graphbandits.service.agents import Agents, describe
@@ -81,6 +82,24 @@ def test_only_so_many_agents_are_kept(place: str, monkeypatch: pytest.MonkeyPatc
     assert agents.get("banner").verify() == 3
 
 
+def test_the_store_is_opened_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
+    place = tmp_path / "later.db"
+    agents = Agents(str(place))
+    for _ in range(2):
+        with refuses(StoreError):
+            agents.names()
+        assert not agents.opened
+        assert not place.exists()
+    open_store(place).close()
+    assert agents.names() == []
+    agents.close()
+    agents.close()
+    assert agents.names() == []
+
+
 def test_attempts_to_open_the_store_are_rare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +126,22 @@ def test_attempts_to_open_the_store_are_rare(
 
 def test_create_makes_the_agent_that_python_makes(agents: Agents) -> None:
     requests: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"policy": "ts-n", "arms": 3}, {}),
+        ({"policy": "ts-n", "arms": ["b", "a"], "graph": "star"}, {}),
+        ({"policy": "ids-n", "arms": NAMES, "graph": "cliques(2)", "prior": [2, 5]}, {}),
+        (
+            {"policy": "ids-n", "arms": NAMES, "prior": {"bob": [2, 5]}, "accuracy": "strict"},
+            {},
+        ),
+        (
+            {"policy": "ts-n", "arms": 3, "posterior": "normal(noise=0.5)", "horizon": 10},
+            {},
+        ),
         ({"policy": "ts-n", "arms": 3, "trial": 4, "expires": 60, "floor": 0.1}, {}),
+        (
+            {"policy": "ids-n", "arms": 3, "floor": 0.1, "floor_over": "dominating-set"},
+            {},
+        ),
         (
             {"policy": "ids-n", "arms": NAMES, "graph": {"edges": [["eve", "ann", 0.5]]}},
             {"graph": graph_of({"edges": [["eve", "ann", 0.5], ["bob"]]}, tuple(NAMES))},
@@ -178,13 +212,30 @@ def test_the_same_settings_open_the_agent(agents: Agents) -> None:
     assert agents.names() == ["banner"]
 
 
+def test_concurrent_creation_makes_one_agent(place: str) -> None:
+    services = [Agents(place), Agents(place)]
+    start = threading.Barrier(6)
+
+    def create(number: int) -> Agent:
+        start.wait()
+        request = {"name": "new", "policy": "ids-n", "arms": NAMES, "graph": "star", "seed": 3}
+        return services[number % 2].create(request)[0]
+
+    with ThreadPoolExecutor(6) as threads:
+        made = list(threads.map(create, range(6)))
+    assert {one.status()["entries"] for one in made} == {1}
+    assert services[0].names() == ["banner", "new"]
+
+
 def test_bad_requests_create_nothing(agents: Agents) -> None:
     for request_ in [
         {},
         {"policy": "ids-n"},
         {"name": 3, "policy": "ids-n"},
+        {"name": "new", "policy": "ids-n", "arm": 3},
         {"name": "new", "policy": "ids-n", "clock": 3},
         {"name": "new", "policy": "ids-n", "arms": True},
+        {"name": "new", "policy": "ids-n", "arms": 2.0},
         {"name": "new", "policy": "ids-n", "arms": -3, "graph": {"edges": []}},
         {"name": "new", "policy": "ids-n", "arms": 10**20, "graph": {"edges": [["a"]]}},
         {"name": "new", "policy": "ids-n", "arms": [], "graph": {"edges": []}},
@@ -192,7 +243,11 @@ def test_bad_requests_create_nothing(agents: Agents) -> None:
         {"name": "new", "policy": "ids-n", "graph": {"edges": [[1, "1"]]}},
         {"name": "new", "policy": "ids-n", "arms": 3, "graph": {"edges": [[0, 1, 2]]}},
         {"name": "new", "policy": "ids-n", "arms": 3, "graph": {"edges": [[0, 1, 0.5], [1, 0]]}},
+        {"name": "new", "policy": "ids-n", "arms": 3, "graph": "starr"},
+        {"name": "new", "policy": "ids-n", "arms": 3, "seed": 1.0},
+        {"name": "new", "policy": "ids-n", "arms": 3, "expires": -1},
         {"name": "new", "policy": "ids-n", "arms": 3, "floor_over": "x", "floor": 0.1},
+        {"name": "new", "policy": "ids-n", "arms": 3, "accuracy": "low"},
         {"name": "new", "policy": "ids-n", "arms": 3, "prior": [[1, 2]]},
         {"name": "a/b", "policy": "ids-n", "arms": 3},
         {"name": "a\nb", "policy": "ids-n", "arms": 3},
@@ -200,6 +255,14 @@ def test_bad_requests_create_nothing(agents: Agents) -> None:
         with refuses(InputError):
             agents.create(request_)
         assert agents.names() == ["banner"]
+
+
+def test_a_store_that_is_away_is_not_made_anew(agents: Agents, place: str) -> None:
+    agents.names()
+    Path(place).rename(place + ".away")
+    with pytest.raises(StoreError):
+        agents.create({"name": "new", "policy": "ids-n", "arms": 3})
+    assert not Path(place).exists()
 
 
 # --- description --------------------------------------------------------------------------------
