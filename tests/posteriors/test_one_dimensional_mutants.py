@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.accuracy_checks import TOLERANCES
 from helpers.cases import each
-from helpers.marginal_cases import KINDS, read_truth
+from helpers.marginal_cases import FAMILIES, read_truth
 from helpers.marginal_checks import marginal_errors
 from helpers.marginal_mutants import MUTANTS, MarginalMutant
 from helpers.uncompiled import run_uncompiled
@@ -20,7 +20,7 @@ from graphbandits.posteriors import Beliefs
 @cache
 def known() -> dict[str, tuple[str, Any]]:
     """Return the families and the cases of all stored posteriors, by name."""
-    stored = [(family, case) for family in KINDS for case in read_truth(family)]
+    stored = [(family, case) for family in FAMILIES for case in read_truth(family)]
     return {f"{family} {case.name}": (family, case) for family, case in stored}
 
 
