@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import threading
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from graphbandits.graphs import DenseFeedback
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.policies.thompson import TSN
 from graphbandits.rng import Keys
+from helpers.cases import lister
 from helpers.valid_policies import (
     UCB,
     EpsilonGreedy,
@@ -22,20 +22,11 @@ from helpers.valid_policies import (
     Sampling,
     fair,
     one_hot,
-    softmax,
 )
 
 #: (class, the check that it fails, text of the message)
 POLICIES: list[tuple[type, str, str]] = []
-
-
-def fails(check: str, saying: str) -> Any:
-    def note(cls: type) -> type:
-        frozen = dataclass(frozen=True)(cls)
-        POLICIES.append((frozen, check, saying))
-        return frozen
-
-    return note
+fails = lister(POLICIES)
 
 
 # form ----------------------------------------------------------------------------------------
@@ -85,14 +76,6 @@ class ScalarState(WithExtra):
     extra = np.array(3.0)
 
 
-@fails("state", r"state\['arms'\] has the shape \(\d,\).*first axis must be the trial")
-class ArmsState(UCB):
-    """Keeps one row for all trials."""
-
-    def init(self, problem: Problem, keys: Keys) -> State:
-        return super().init(problem, keys) | {"arms": np.zeros(problem.arms)}
-
-
 @fails("state", r"state\['extra'\] is list: use NumPy arrays")
 class ListState(WithExtra):
     """Keeps a list."""
@@ -140,7 +123,7 @@ class Unnormalised(EpsilonGreedy):
         )
 
 
-@fails("simplex", r"proposed shape \(3,\) in round 1; return an array with one row per trial")
+@fails("simplex", r"proposed shape \(3,\) and type int64 in round 1; return an array with one row")
 class Arms(UCB):
     """Proposes arms in place of distributions."""
 
@@ -302,18 +285,6 @@ class OwnGenerator(UCB):
         return score + 1e-6 * noise
 
 
-@fails("own-randomness", r"two runs with the same keys differ from round \d+ on: use")
-class HeldGenerator(OwnGenerator):
-    """Breaks ties with a seeded generator that its class holds."""
-
-    generator: ClassVar[np.random.Generator] = np.random.default_rng(7)
-
-    def score(self, state: State, view: View) -> Floats:
-        return np.minimum(UCB.score(self, state, view), 10.0) + 1e-6 * self.generator.random(
-            state["n"].shape
-        )
-
-
 # batch ---------------------------------------------------------------------------------------
 
 
@@ -326,15 +297,6 @@ class SharedScale(Exp3):
         weight = np.exp(score - score.max())
         pi = weight / weight.sum(axis=1, keepdims=True)
         return (1.0 - self.mix) * pi + self.mix / view.problem.arms
-
-
-@fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
-class BatchMean(Exp3):
-    """Measures losses against the mean of all trials."""
-
-    def propose(self, state: State, view: View) -> Floats:
-        rate = self.eta * len(state["loss"]) / (1.0 + state["loss"].mean())
-        return 0.9 * softmax(-rate * state["loss"]) + 0.1 / view.problem.arms
 
 
 @fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
@@ -394,15 +356,6 @@ class PrefersLowNumbers(UCB):
         return super().score(state, view) - 0.02 * np.arange(view.problem.arms)
 
 
-@fails("relabelling", "renumbered arms: do not use the number of an arm")
-class NextDoor(EpsilonGreedy):
-    """Explores with the arm after the best."""
-
-    def propose(self, state: State, view: View) -> Floats:
-        best = one_hot(self.score(state, view).argmax(axis=1), view.problem.arms)
-        return (1.0 - self.epsilon) * best + self.epsilon * np.roll(best, 1, axis=1)
-
-
 @fails("relabelling", "played over 3000 trials .*renumbered arms: do not use the number of an arm")
 class FavouriteDraws(Sampling):
     """Draws, and adds a little to the first arm."""
@@ -443,25 +396,6 @@ class HiddenAttribute(FairUCB):
         return super().update(state, event)
 
 
-@fails("save-load", r"loaded after round 20 proposed .* in round \d+ .*keep no data outside")
-class HiddenMemory(FairUCB):
-    """Counts rounds in a table of its class, by the identity of the problem."""
-
-    updated: ClassVar[dict[tuple[int, Keys], set[int]]] = {}
-
-    def init(self, problem: Problem, keys: Keys) -> State:
-        self.updated.setdefault((id(problem), keys), set())
-        return super().init(problem, keys)
-
-    def propose(self, state: State, view: View) -> Floats:
-        known = self.updated.get((id(view.problem), view.keys), ())
-        return impatient(self.score(state, view), len(known))
-
-    def update(self, state: State, event: Event) -> State:
-        self.updated.setdefault((id(event.problem), event.keys), set()).add(event.t)
-        return super().update(state, event)
-
-
 # degenerate ----------------------------------------------------------------------------------
 
 
@@ -497,17 +431,6 @@ class LogHorizon(FairUCB):
 
 
 # refused-in-time -----------------------------------------------------------------------------
-
-
-@fails("refused-in-time", r"it failed with random\(r=0.35\) .*IndexError.*declare .* in needs")
-class AtMostFive(UCB):
-    """Has a table for five arms."""
-
-    def propose(self, state: State, view: View) -> Floats:
-        return np.eye(5)[self.score(state, view).argmax(axis=1)][:, : view.problem.arms]
-
-    def score(self, state: State, view: View) -> Floats:
-        return super().score(state, view) + 0.0 * np.arange(5)[np.arange(view.problem.arms)]
 
 
 @fails("refused-in-time", r"it failed with random\(r=0.35\) .*declare .* in needs")
@@ -607,7 +530,9 @@ class CannotLearn(FairUCB):
 # eligible ------------------------------------------------------------------------------------
 
 
-@fails("eligible", r"directed star: policy 'CountsOnce' proposed shape \(3, 4\) in round 1; return")
+@fails(
+    "eligible", r"directed star: policy 'CountsOnce' proposed shape \(3, 4\) .* in round 1; return"
+)
 class CountsOnce(FairUCB):
     """Keeps the number of arms in its state, which is another one with eligible arms."""
 
@@ -661,11 +586,3 @@ class Pessimist(FairUCB):
 
     def score(self, state: State, view: View) -> Floats:
         return -(state["s"] + 0.5) / (state["n"] + 1.0)
-
-
-@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
-class Deaf(Sampling):
-    """Learns nothing."""
-
-    def update(self, state: State, event: Event) -> State:
-        return state
