@@ -55,8 +55,6 @@ ALSO_FAILS: dict[str, set[str]] = {
     "Remembers": {"pieces"},
     # trials that depend on each other make the block size matter; last bits alone do not
     "FirstTrial": {"block-workers-order"},
-    # it cannot play any scenario with probabilities
-    "SureOnly": PLAYED - {"save-load", "pieces", "long-run", "beats-uniform"},
     "HorizonOnly": {"declared-needs"},
     # without a graph these checks cannot run
     "NoGraph": {

@@ -433,16 +433,15 @@ class LogHorizon(FairUCB):
 # refused-in-time -----------------------------------------------------------------------------
 
 
-@fails("refused-in-time", r"it failed with random\(r=0.35\) .*declare .* in needs")
-class SureOnly(FairUCB):
-    """Needs a graph of 0 and 1, and does not declare it."""
-
-    needs: ClassVar[Needs] = Needs(graph="before")
+@fails("refused-in-time", r"it failed with random\(r=0.35\) .*IndexError.*declare .* in needs")
+class AtMostFive(UCB):
+    """Has a table for five arms."""
 
     def propose(self, state: State, view: View) -> Floats:
-        if not view.graph.deterministic:
-            raise ValueError("probabilities")
-        return super().propose(state, view)
+        return np.eye(5)[self.score(state, view).argmax(axis=1)][:, : view.problem.arms]
+
+    def score(self, state: State, view: View) -> Floats:
+        return super().score(state, view) + 0.0 * np.arange(5)[np.arange(view.problem.arms)]
 
 
 @fails("refused-in-time", r"it failed with an unknown horizon .*declare .* in needs")
@@ -530,9 +529,7 @@ class CannotLearn(FairUCB):
 # eligible ------------------------------------------------------------------------------------
 
 
-@fails(
-    "eligible", r"directed star: policy 'CountsOnce' proposed shape \(3, 4\) .* in round 1; return"
-)
+@fails("eligible", r"policy 'CountsOnce' proposed shape \(3, 4\) .* in round 1; return")
 class CountsOnce(FairUCB):
     """Keeps the number of arms in its state, which is another one with eligible arms."""
 
