@@ -72,8 +72,6 @@ ALSO_FAILS: dict[str, set[str]] = {
     "ForgetsTrials": GRID - {"weights", "refuses-rewards"},
     "OnlyTheFirst": {"batch"},
     "ForgetsRepeats": {"weights", "discount"},
-    # the marginal likelihood is that of the updates
-    "Forgetful": {"evidence", "discount"},
     "UnfinishedPosterior": GRID | {"discount"},
     # rewards are drawn with the means of sample
     "FromThePrior": {"rewards"},

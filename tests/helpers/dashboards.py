@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +15,6 @@ from typing import Any
 
 import httpx
 import pytest
-
-from helpers.service import ServiceProcess
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -26,8 +27,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-#: Seconds until a page must change.
-CHANGE = 30.0
+#: Seconds until a service must answer, also if it compiles first, and until a page must change.
+START, CHANGE = 180.0, 30.0
 #: Notes violations of the Content-Security-Policy, and marks the page: a reload removes the mark.
 WATCH = """
     window.violations = [];
@@ -67,15 +68,18 @@ def errors_of(page: Any) -> list[str]:
     return errors
 
 
-class Served(ServiceProcess):
-    """A service in a process of its own, by default on a free port.
+class Served:
+    """A service in a process of its own.
 
     ``get`` and ``post`` return the JSON value of an answer that must be a success.
     """
 
-    def __init__(self, store: Path, port: int = 0) -> None:
-        super().__init__(store.parent, store, port=port)
-        self.store, self.address, self.token = store, f"{self.url}/", ""
+    def __init__(self, store: Path, port: int, process: subprocess.Popen[str]) -> None:
+        self.store = store
+        self.process = process
+        self.port = port
+        self.address = f"http://127.0.0.1:{port}/"
+        self.token = ""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -92,8 +96,35 @@ class Served(ServiceProcess):
         return answer.json()
 
 
-#: ``with service(store) as served`` starts and ends a service.
-service = Served
+@contextmanager
+def service(store: Path, port: int = 0) -> Iterator[Served]:
+    """Start a service on a port of this machine, by default a free one."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "graphbandits", "serve", str(store), "--port", str(port)]
+    with (store.parent / f"{store.name}.log").open("w+") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        served = Served(store, port, process)
+        try:
+            deadline = time.monotonic() + START
+            while not _answers(served.address):
+                log.seek(0)
+                assert process.poll() is None, log.read()
+                assert time.monotonic() < deadline, log.read()
+                time.sleep(0.1)
+            yield served
+        finally:
+            process.terminate()
+            process.wait(60.0)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address + "health", timeout=5.0).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 class Dashboard:

@@ -249,15 +249,6 @@ class AsksForHorizon(FairUCB):
 
 
 @fails("own-randomness", r"used or seeded a global random generator: use")
-class TouchesGlobal(FairUCB):
-    """Draws a number from NumPy's global state, and does not use it."""
-
-    def propose(self, state: State, view: View) -> Floats:
-        np.random.random()  # noqa: NPY002
-        return super().propose(state, view)
-
-
-@fails("own-randomness", r"used or seeded a global random generator: use")
 class TouchesPython(FairUCB):
     """Draws a number from Python's global state, and does not use it."""
 
@@ -407,16 +398,6 @@ class OtherArms(EpsilonGreedy):
         best = one_hot(self.score(state, view).argmax(axis=1), view.problem.arms)
         others = (1.0 - best) * (np.float64(self.epsilon) / (view.problem.arms - 1))
         return (1.0 - self.epsilon) * best + others
-
-
-@fails("degenerate", "one arm: policy 'RunnerUp' failed in round 1, in propose: .*IndexError")
-class RunnerUp(UCB):
-    """Compares the best arm with the second, and takes it that there is one."""
-
-    def propose(self, state: State, view: View) -> Floats:
-        score = np.sort(self.score(state, view), axis=1)
-        assert (score[:, -1] >= score[:, -2]).all()
-        return super().propose(state, view)
 
 
 @fails("degenerate", "one round: .*ZeroDivisionError")
@@ -575,11 +556,3 @@ class AtRandom(UCB):
 
     def propose(self, state: State, view: View) -> Floats:
         return np.full(state["n"].shape, 1.0 / view.problem.arms)
-
-
-@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
-class Pessimist(FairUCB):
-    """Plays the arm with the least mean."""
-
-    def score(self, state: State, view: View) -> Floats:
-        return -(state["s"] + 0.5) / (state["n"] + 1.0)

@@ -87,16 +87,6 @@ class ForgetsRepeats(BetaBernoulli):
 
 
 @fails("bayes", "differs from Bayes' rule")
-class Forgetful(BetaBernoulli):
-    """Forgets one part in a hundred each round."""
-
-    def update(self, state: State, seen: Observations) -> State:
-        for name in ("a", "b"):
-            state[name] = 1.0 + 0.99 * (state[name] - 1.0)
-        return super().update(state, seen)
-
-
-@fails("bayes", "differs from Bayes' rule")
 class ForgetsSpread(PlainStudent):
     """Does not learn the variance of the rewards."""
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
@@ -73,10 +73,9 @@ class ServiceProcess:
         store: str | Path,
         *options: object,
         host: str = "127.0.0.1",
-        port: int = 0,
         settings: dict[str, Any] | None = None,
     ) -> None:
-        self.port = port or free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = (place / f"service-{self.port}.log").open("w+")
         arguments = ["-m", "graphbandits", "serve", "--host", host, "--port", self.port, *options]
@@ -93,7 +92,7 @@ class ServiceProcess:
         )
         self._clients: list[httpx.Client] = []
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ServiceProcess:
         try:
             wait_for(self._answers, START, "an answer of the service")
         except BaseException:

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from helpers.accuracy_checks import SETTINGS, TOLERANCES
 from helpers.cases import each
-from helpers.marginal_cases import FAMILIES, read_truth
-from helpers.marginal_checks import assert_marginal_accurate, found_beliefs, marginal_errors
+from helpers.marginal_checks import (
+    FAMILIES,
+    assert_marginal_accurate,
+    found_beliefs,
+    marginal_errors,
+    read_truth,
+)
 
 #: Below this an estimate need not see an error.
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}

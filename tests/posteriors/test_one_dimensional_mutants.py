@@ -10,8 +10,7 @@ import pytest
 from helpers.accuracy_checks import TOLERANCES
 from helpers.accuracy_mutants import Mutant
 from helpers.cases import each
-from helpers.marginal_cases import FAMILIES, read_truth
-from helpers.marginal_checks import marginal_errors
+from helpers.marginal_checks import FAMILIES, marginal_errors, read_truth
 from helpers.marginal_mutants import MUTANTS
 from helpers.uncompiled import run_uncompiled
 
