@@ -1,7 +1,8 @@
 """Mutants of the posterior kernels: each has one simplification that loses accuracy.
 
-Each simplification looks harmless and is accurate on easy posteriors. A mutant names posteriors on
-which it violates the accuracy, the setting, and the first quantity that shows it.
+Each simplification looks harmless and is accurate on easy posteriors; its docstring says why it is
+tempting. A mutant names posteriors on which it violates the accuracy, the setting, and the first
+quantity that shows it.
 
 A mutant replaces functions or constants of the kernels while they run as plain Python
 (``NUMBA_DISABLE_JIT=1``), in a separate process: see ``helpers/uncompiled_beliefs.py``.
@@ -16,13 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaln
 
 import graphbandits.posteriors  # noqa: F401 (its modules are looked up in sys.modules)
 from graphbandits._types import Floats
 from graphbandits.posteriors._quadrature_kernels import (
     NODES,
-    PLACE,
     SIZE,
     TOP,
     A,
@@ -39,8 +38,6 @@ EASY = ("2 times Beta(1, 1) and Beta(3, 2)", "simulation")
 class Mutant:
     """A simplification: how it is applied, and where it is inaccurate.
 
-    A comment in the list says why it is tempting.
-
     Attributes
     ----------
     name : str
@@ -52,12 +49,30 @@ class Mutant:
     refused : (posterior, setting), optional
         The library rejects this posterior, because sum(alpha) is not 1. To see the values of such
         a mutant, the tests disable the check as well.
+    easy : (posterior, setting)
+        A posterior on which the mutant is accurate.
     """
 
     name: str
     apply: Callable[[], None]
     breaks: tuple[tuple[str, str, str], ...]
     refused: tuple[str, str] | None = None
+    easy: tuple[str, str] = EASY
+
+
+MUTANTS: list[Mutant] = []
+
+
+def loses(
+    *breaks: tuple[str, str, str], among: list[Mutant] = MUTANTS, **others: Any
+) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Add a mutant, applied by the decorated function, to a list."""
+
+    def note(apply: Callable[[], None]) -> Callable[[], None]:
+        among.append(Mutant(apply.__name__, apply, breaks, **others))
+        return apply
+
+    return note
 
 
 def replace(name: str, make: Callable[[Any], Any]) -> None:
@@ -123,18 +138,26 @@ def change_distribution(
     replace("fold_in", make)
 
 
+@loses(("led by 10, size 1e+06, 2 arms, ratio 7", "strict", "h"))
 def add_to_divisor() -> None:
+    """No division by 0, and 1e-15 is far below the tolerance."""
     change_distribution(lambda big_f, survival, floor: (big_f, survival, big_f + 1e-15))
 
 
+@loses(("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"))
 def clip_distribution() -> None:
+    """A distribution function below 1e-14 is noise, and one may divide by 1e-14."""
+
     def make(original: Callable[..., None]) -> Callable[..., None]:
         return lambda first, floor, *others: original(first, 1e-14, *others)
 
     replace("fold_in", make)
 
 
+@loses(("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"))
 def distribution_from_survival() -> None:
+    """One running integral is enough for both."""
+
     def change(big_f: Floats, survival: Floats, floor: float) -> tuple[Floats, Floats, Floats]:
         big_f = np.maximum(floor, 1.0 - survival)
         return big_f, survival, big_f
@@ -142,56 +165,25 @@ def distribution_from_survival() -> None:
     change_distribution(change)
 
 
+@loses(("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "delta"))
 def survival_from_distribution() -> None:
+    """One running integral is enough for both."""
     change_distribution(lambda big_f, survival, floor: (big_f, 1.0 - big_f, big_f))
 
 
-def distribution_by_recurrence(a: float, b: float, u: np.ndarray) -> np.ndarray:
-    """F of Beta(a, b) at places u of the logit axis, by recurrence from parameters in (0, 1]:
-
-    F_{a+1,b} = F_{a,b} - x (1-x) f_{a,b} / a,    F_{a,b+1} = F_{a,b} + x (1-x) f_{a,b} / b.
-    """
-    log_x, log_rest = -np.logaddexp(0.0, -u), -np.logaddexp(0.0, u)
-    steps_a, steps_b = math.ceil(a) - 1, math.ceil(b) - 1
-    first_a, first_b = a - steps_a, b - steps_b
-    big_f = betainc(first_a, first_b, np.exp(log_x))
-    for c in first_a + np.arange(steps_a):
-        big_f -= np.exp(c * log_x + first_b * log_rest - betaln(c, first_b)) / c
-    for c in first_b + np.arange(steps_b):
-        big_f += np.exp(a * log_x + c * log_rest - betaln(a, c)) / c
-    return np.asarray(big_f)
-
-
-def use_recurrence() -> None:
-    arm: list[Any] = []  # parameters and places of the arm whose density was computed last
-
-    def remember(original: Callable[..., None]) -> Callable[..., None]:
-        def fill_density(
-            arms: Floats, k: int, leader: int, nodes: Floats, n: int, g: Floats
-        ) -> None:
-            arm[:] = [arms[A, k], arms[B, k], nodes[PLACE]]
-            original(arms, k, leader, nodes, n, g)
-
-        return fill_density
-
-    def change(big_f: Floats, survival: Floats, floor: float) -> tuple[Floats, Floats, Floats]:
-        a, b, place = arm
-        exact_f = distribution_by_recurrence(a, b, place[: big_f.size])
-        big_f = np.minimum(1.0, np.maximum(floor, exact_f))
-        return big_f, 1.0 - big_f, big_f
-
-    replace("fill_density", remember)
-    change_distribution(change)
-
-
+@loses(("live twelve equals", "strict", "delta"))
 def log_of_distribution() -> None:
+    """For equal arms, log F is log F."""
     replace("_log_f", lambda _: lambda big_f, survival: log_lane(big_f, 0.0))
 
 
 # Delta ------------------------------------------------------------------------------------------
 
 
+@loses(("led by 5, size 1e+06, 2 arms, ratio 1", "strict", "delta"))
 def delta_from_rho() -> None:
+    """It is the definition, and rho is there."""
+
     def make(original: Callable[..., int]) -> Callable[..., int]:
         def beliefs_kernel(a: Floats, b: Floats, *others: Any) -> int:
             largest = original(a, b, *others)
@@ -204,46 +196,17 @@ def delta_from_rho() -> None:
     replace("beliefs_kernel", make)
 
 
-def difference_of_means() -> None:
-    latest = {"a": 0.0, "b": 0.0, "regret": 0.0}  # parameters and regret of the leader
-
-    def remember_leader(original: Callable[..., Any]) -> Callable[..., Any]:
-        def choose_arms(*given: Any) -> Any:
-            found = original(*given)
-            lead, arms = found[1], given[-1].arms
-            # (the regret, unless integrate_adaptively() is called for this trial)
-            latest.update(a=float(arms[A, lead]), b=float(arms[B, lead]), regret=0.0)
-            return found
-
-        return choose_arms
-
-    def remember_regret(original: Callable[..., Any]) -> Callable[..., Any]:
-        def integrate_adaptively(*given: Any) -> Any:
-            found = original(*given)
-            latest["regret"] = found[1]
-            return found
-
-        return integrate_adaptively
-
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def fill_beliefs(t: int, a: Floats, b: Floats, *others: Any) -> Any:
-            found = original(t, a, b, *others)
-            delta = others[8]
-            behind = latest["a"] / (latest["a"] + latest["b"]) - a[t] / (a[t] + b[t])
-            delta[t] = np.maximum(0.0, latest["regret"] + behind)
-            return found
-
-        return fill_beliefs
-
-    replace("choose_arms", remember_leader)
-    replace("integrate_adaptively", remember_regret)
-    replace("_fill_beliefs", make)
-
-
 # Panels and densities ---------------------------------------------------------------------------
 
 
+@loses(
+    ("tie at 500000, 2 arms", "simulation", "alpha"),
+    ("tie at 500000, 2 arms", "strict", "alpha"),
+    refused=("tie at 500000, 2 arms", "simulation"),
+)
 def fix_panels() -> None:
+    """The same nodes for all posteriors are computed once."""
+
     def place_panels(
         arms: Floats, count: int, setting: Any, low: float, cut: float, edges: Floats, work: Floats
     ) -> int:
@@ -255,7 +218,14 @@ def fix_panels() -> None:
     replace("place_panels", lambda _: place_panels)
 
 
+@loses(
+    ("observed 1e+06 to 1e+06, 3 arms, seed 2", "simulation", "alpha"),
+    ("tie at 5e+08, 0.5 deviations, 2 arms", "strict", "delta"),
+    refused=("tie at 5e+08, 0.5 deviations, 2 arms", "simulation"),
+)
 def density_by_lgamma() -> None:
+    """log B(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b) is in every library."""
+
     def make(original: Callable[..., int]) -> Callable[..., int]:
         def set_shapes(arms: Floats, count: int, reach: float) -> int:
             padded = original(arms, count, reach)
@@ -270,196 +240,47 @@ def density_by_lgamma() -> None:
     replace("set_shapes", make)
 
 
+@loses(
+    ("live narrow under wide", "strict", "alpha"),
+    ("live two narrow under wide", "simulation", "alpha"),
+    refused=("live narrow under wide", "strict"),
+)
 def density_by_leader() -> None:
+    """Two products for each node are cheap, and all arms share the two functions."""
     replace("ROUNDING", lambda _: np.inf)
 
 
 # Elementary functions ---------------------------------------------------------------------------
 
 
+@loses(
+    ("tie at 5e+08, 0.5 deviations, 2 arms", "simulation", "alpha"),
+    ("near the ends 10", "simulation", "alpha"),
+)
 def plain_log1p() -> None:
+    """What 1 + u rounds off is below the last digit."""
     replace("log1p_lane", lambda _: lambda u: log_lane(1.0 + u, 0.0))
     # In simulation a mass that falls short counts as mass below the stretch and passes the
     # library's check, a mass in excess does not: noise decides.
     disable_check()
 
 
+@loses(("tiny priors 21", "strict", "h"))
 def divergence_without_series() -> None:
+    """(1 + u) log(1 + u) - u is exact."""
     replace("phi", lambda _: lambda u: (1.0 + u) * log1p_lane(u) - u)
 
 
-# v ----------------------------------------------------------------------------------------------
-
-
-def change_variance(term: Callable[[float, float, float], float]) -> None:
-    """Replace the terms of v: ``term`` takes the weight alpha, the shift M - m and the mean m."""
-    values: dict[int, float] = {}  # v of each row
-
-    def remember_row(original: Callable[..., None]) -> Callable[..., None]:
-        def fill_row(
-            arms: Floats,
-            distinct: int,
-            i: int,
-            per_alpha: Floats,
-            alpha: Floats,
-            w: Floats,
-            shift: Floats,
-            weight: Floats,
-        ) -> None:
-            original(arms, distinct, i, per_alpha, alpha, w, shift, weight)
-            mean = arms[A, i] / arms[SIZE, i]
-            values[i] = sum(term(*each, mean) for each in zip(weight, shift, strict=True))
-
-        return fill_row
+@loses(("live led by 9", "strict", "v"))
+def variance_as_difference() -> None:
+    """The variance of M is the mean of its square less the square of its mean, near 1."""
 
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def fill_gains(*given: Any) -> None:
-            values.clear()
             original(*given)
             v = given[-1]
-            for i, value in values.items() if v.size else ():
-                v[i] = value
+            v[:] = (1.0 + v) - 1.0
 
         return fill_gains
 
-    replace("fill_row", remember_row)
     replace("fill_gains", make)
-
-
-def variance_as_difference() -> None:
-    change_variance(lambda weight, shift, mean: weight * ((mean + shift) ** 2 - mean**2))
-
-
-def variance_with_larger_divisor() -> None:
-    change_variance(lambda weight, shift, mean: (weight * shift) ** 2 / (weight + 1e-15))
-
-
-MUTANTS = [
-    Mutant(
-        "divides by F plus a little",
-        # no division by 0, and 1e-15 is far below the tolerance
-        add_to_divisor,
-        (
-            ("led by 10, size 1e+06, 2 arms, ratio 7", "strict", "h"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "h"),
-        ),
-    ),
-    Mutant(
-        "clips F",
-        # a distribution function below 1e-14 is noise, and one may divide by 1e-14
-        clip_distribution,
-        (
-            ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "alpha"),
-        ),
-    ),
-    Mutant(
-        "F as 1 - S",
-        # one running integral is enough for both
-        distribution_from_survival,
-        (
-            ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "alpha"),
-        ),
-    ),
-    Mutant(
-        "S as 1 - F",
-        # one running integral is enough for both
-        survival_from_distribution,
-        (
-            ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "delta"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "delta"),
-        ),
-    ),
-    Mutant(
-        "Delta as rho - m",
-        # it is the definition, and rho is there
-        delta_from_rho,
-        (
-            ("led by 5, size 1e+06, 2 arms, ratio 1", "strict", "delta"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "delta"),
-        ),
-    ),
-    Mutant(
-        "difference of means",
-        # m_L - m_k is one subtraction
-        difference_of_means,
-        (("near the ends 6", "strict", "delta"),),
-    ),
-    Mutant(
-        "F by recurrence",
-        # exact formulas with densities only, and right to 1e-12
-        use_recurrence,
-        (
-            ("led by 8.5, size 1000, 2 arms, ratio 7", "strict", "alpha"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "alpha"),
-        ),
-    ),
-    Mutant(
-        "fixed panels",
-        # the same nodes for all posteriors are computed once
-        fix_panels,
-        (
-            ("tie at 500000, 2 arms", "simulation", "alpha"),
-            ("tie at 500000, 2 arms", "strict", "alpha"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "alpha"),
-        ),
-        refused=("tie at 500000, 2 arms", "simulation"),
-    ),
-    Mutant(
-        "density by lgamma",
-        # log B(a, b) = lgamma(a) + lgamma(b) - lgamma(a + b) is in every library
-        density_by_lgamma,
-        (
-            ("observed 1e+06 to 1e+06, 3 arms, seed 2", "simulation", "alpha"),
-            ("tie at 5e+08, 0.5 deviations, 2 arms", "strict", "delta"),
-        ),
-        refused=("tie at 5e+08, 0.5 deviations, 2 arms", "simulation"),
-    ),
-    Mutant(
-        "log(1 + u) as it stands",
-        # what 1 + u rounds off is below the last digit
-        plain_log1p,
-        (
-            ("tie at 5e+08, 0.5 deviations, 2 arms", "simulation", "alpha"),
-            ("near the ends 10", "simulation", "alpha"),
-        ),
-    ),
-    Mutant(
-        "KL without its series",
-        # (1 + u) log(1 + u) - u is exact
-        divergence_without_series,
-        (("tiny priors 21", "strict", "h"),),
-    ),
-    Mutant(
-        "v as a difference of squares",
-        # the variance of M is the mean of its square less the square of its mean, m
-        variance_as_difference,
-        (("live led by 9", "strict", "v"), ("near the ends 6", "strict", "v")),
-    ),
-    Mutant(
-        "v divides by alpha plus a little",
-        # alpha (M - m) is W / n before it is divided by alpha, and no division by 0
-        variance_with_larger_divisor,
-        (
-            ("live led by 9", "strict", "v"),
-            ("led by 10, size 10000, 2 arms, ratio 1", "strict", "v"),
-        ),
-    ),
-    Mutant(
-        "equal arms from 1 - F",
-        # log F is log F
-        log_of_distribution,
-        (("live twelve equals", "strict", "delta"),),
-    ),
-    Mutant(
-        "all log densities from the leader's",
-        # two products for each node are cheap, and all arms share the two functions
-        density_by_leader,
-        (
-            ("live narrow under wide", "strict", "alpha"),
-            ("live two narrow under wide", "simulation", "alpha"),
-        ),
-        refused=("live narrow under wide", "strict"),
-    ),
-]

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -43,3 +44,16 @@ def each(
         return loop
 
     return decorate
+
+
+def lister(found: list[tuple[type, str, str]], **options: bool) -> Callable[..., Any]:
+    """Return a decorator ``fails(check, saying)`` that adds mutants of plug-ins to a list."""
+
+    def fails(check: str, saying: str) -> Callable[[type], type]:
+        def note(cls: type) -> type:
+            found.append((dataclass(frozen=True, **options)(cls), check, saying))
+            return found[-1][0]
+
+        return note
+
+    return fails

@@ -1,19 +1,18 @@
 """Random posteriors of Dirichlet arms with their exact statistics, stored in a fixture.
 
-The cases follow from their number, so the fixture has the exact values only. To compute it again
-(about 15 minutes): ``python tests/helpers/dirichlet_cases.py`` with ``tests`` in PYTHONPATH.
+The cases follow from their number, so the fixture has the exact values only, which are those of
+``exact_dirichlet`` in the same order.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from helpers.dirichlet_oracle import ExactBeliefs, exact_dirichlet
+from helpers.dirichlet_oracle import ExactBeliefs
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "dirichlet_beliefs.json"
 CASES = 1000
@@ -59,19 +58,3 @@ def read_exact() -> list[ExactBeliefs]:
         ExactBeliefs(*(np.array(row[name]) for name in ("alpha", "delta", "h", "v")), row["rho"])
         for row in json.loads(FIXTURE.read_text())
     ]
-
-
-def main() -> None:
-    rows = []
-    for number in range(CASES):
-        some = case(number)
-        exact = exact_dirichlet(some.weights, some.values)
-        arrays = {name: getattr(exact, name).tolist() for name in ("alpha", "delta", "h", "v")}
-        rows.append(json.dumps(arrays | {"rho": exact.rho}))
-        if number % 50 == 0:
-            print(number, file=sys.stderr, flush=True)
-    FIXTURE.write_text("[\n" + ",\n".join(rows) + "\n]\n")
-
-
-if __name__ == "__main__":
-    main()

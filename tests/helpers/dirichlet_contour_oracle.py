@@ -16,12 +16,8 @@ TILTS = (0.0, 0.15, -0.15, 0.3, -0.3, 0.5, -0.5, 0.8, -0.8, 1.2, -1.2)
 
 def contour_value(weights: np.ndarray, values: np.ndarray, x: float, order: int, k: int) -> arb:
     """The density after the outcome k (order 0), F(x) (order 1) or the integral of F (order 2)."""
-    before = ctx.prec
-    ctx.prec = BITS
-    try:
+    with ctx.workprec(BITS):
         return _contour_value(weights, values, x, order, k)
-    finally:
-        ctx.prec = before
 
 
 def _saddle(c: list[arb], d: list[arb], order: int) -> arb:

@@ -1,28 +1,21 @@
 """Mutants of the Dirichlet kernels: each has one simplification that loses accuracy.
 
 As in ``helpers/accuracy_mutants.py``, each simplification looks harmless and is accurate on easy
-posteriors. Run as a program, with ``NUMBA_DISABLE_JIT=1``, this module reads JSON with the name of
-a mutant or null, and a list of posteriors [accuracy, values, weights], and writes their statistics.
+posteriors.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-import graphbandits.posteriors
 from graphbandits._types import Floats
-from graphbandits.posteriors import Dirichlet
 from helpers.accuracy_mutants import (
     Mutant,
     clip_distribution,
-    disable_check,
+    loses,
     replace,
     survival_from_distribution,
 )
@@ -38,18 +31,30 @@ POSTERIORS: dict[str, tuple[list[float], list[list[float]]]] = {
 }
 
 
+MUTANTS: list[Mutant] = []
+spoils = partial(loses, among=MUTANTS, easy=(EASY, "simulation"))
+
+
+@spoils(("one large weight", "simulation", "alpha"))
 def straight_contour() -> None:
+    """The vertical line through the saddle point is the textbook contour."""
     replace("_tilt", lambda _: lambda *given: (0.0, 0.7))
 
 
+@spoils(("many observations", "simulation", "alpha"))
 def log_of_rounded() -> None:
+    """a_k is known to 16 digits."""
+
     def log_peak(c: Floats, d: Floats, a: Floats, s: float) -> float:
         return -sum(one * math.log(other) for one, other in zip(c, a, strict=True))
 
     replace("log_peak", lambda _: log_peak)
 
 
+@spoils(("halves", "simulation", "alpha"))
 def no_grading() -> None:
+    """Panels end at the values, and the densities are smooth between them."""
+
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def fill_grading(*given: Any) -> None:
             given[-1][:] = 0.0
@@ -59,6 +64,7 @@ def no_grading() -> None:
     replace("fill_grading", make)
 
 
+@spoils(("far behind", "strict", "h"))
 def change_by_difference() -> None:
     """F^k - F from values rounded to 16 digits: an error of that size."""
 
@@ -74,69 +80,11 @@ def change_by_difference() -> None:
     replace("_fill_arm", make)
 
 
+@spoils(("halves", "simulation", "alpha"))
 def coarse_contour() -> None:
+    """The trapezoidal rule converges geometrically."""
     replace("CONTOUR_STRIP", lambda _: 2.5)
 
 
-MUTANTS = [
-    Mutant(
-        "straight contours",
-        # the vertical line through the saddle point is the textbook contour
-        straight_contour,
-        (("one large weight", "simulation", "alpha"),),
-    ),
-    Mutant(
-        "log of 1 - s d as it stands",
-        # a_k is known to 16 digits
-        log_of_rounded,
-        (("many observations", "simulation", "alpha"),),
-    ),
-    Mutant(
-        "no grading",
-        # panels end at the values, and the densities are smooth between them
-        no_grading,
-        (("halves", "simulation", "alpha"),),
-    ),
-    Mutant(
-        "F^k - F as a difference",
-        # both are known to 16 digits
-        change_by_difference,
-        (("far behind", "strict", "h"),),
-    ),
-    Mutant(
-        "clips F",
-        # a distribution function below 1e-14 is noise, and one may divide by 1e-14
-        clip_distribution,
-        (("far behind", "strict", "alpha"),),
-    ),
-    Mutant(
-        "S as 1 - F",
-        # one running integral is enough for both
-        survival_from_distribution,
-        (("far behind", "strict", "delta"),),
-    ),
-    Mutant(
-        "few nodes of contours",
-        # the trapezoidal rule converges geometrically
-        coarse_contour,
-        (("halves", "simulation", "alpha"),),
-    ),
-]
-
-
-def answer(accuracy: str, values: list[float], weights: list[list[float]]) -> dict[str, Any]:
-    posterior = Dirichlet(np.array(weights), tuple(values), accuracy)
-    found = posterior.beliefs(posterior.init(trials=1), variance=True)
-    return {name: getattr(found, name)[0].tolist() for name in ("alpha", "delta", "h", "v")}
-
-
-if __name__ == "__main__":
-    # compiled code wraps around and underflows in silence; NumPy's scalars would warn
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
-    asked = json.load(sys.stdin)
-    if asked["mutant"] is not None:
-        {mutant.name: mutant for mutant in MUTANTS}[asked["mutant"]].apply()
-    disable_check()
-    answers = [answer(*question) for question in asked["questions"]]
-    json.dump({"package": graphbandits.posteriors.__file__, "answers": answers}, sys.stdout)
+spoils(("far behind", "strict", "alpha"))(clip_distribution)
+spoils(("far behind", "strict", "delta"))(survival_from_distribution)

@@ -84,12 +84,8 @@ def _times(*factors: list[fmpq_poly]) -> list[fmpq_poly]:
 
 def exact_dirichlet(weights: np.ndarray, values: np.ndarray) -> ExactBeliefs:
     """Statistics of arms with whole weights (K, m)."""
-    before = ctx.prec
-    ctx.prec = BITS
-    try:
+    with ctx.workprec(BITS):
         return _exact([[int(c) for c in row] for row in weights], [rational(x) for x in values])
-    finally:
-        ctx.prec = before
 
 
 def _exact(weights: list[list[int]], values: list[fmpq]) -> ExactBeliefs:

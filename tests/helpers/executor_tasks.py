@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,8 @@ from graphbandits.simulation.plan import Plan, Task
 from graphbandits.simulation.shard import Shard
 from graphbandits.simulation.workers import ThreadExecutor
 from helpers import SRC
+from helpers.service import children as children_of
+from helpers.service import wait_for
 
 #: A task that can be compared: its plan, policy and first trial.
 Name = tuple[int, str, int]
@@ -168,23 +169,14 @@ def bits(task: Task, outcome: Shard | GraphBanditsError) -> bytes:
     return outcome.to_parquet({})
 
 
-def children() -> set[str]:
+def children() -> set[int]:
     """Return the child processes, including ended ones that were not waited for."""
-    found: set[str] = set()
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # one that ends meanwhile
-            if int(file.read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                found.add(file.parent.name)
-    return found
+    return set(children_of(os.getpid()))
 
 
 def until(true: Callable[[], Any], seconds: float = 240.0) -> Any:
     """Wait until a condition holds, and return its value."""
-    deadline = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < deadline, "the condition did not hold in time"
-        time.sleep(0.02)
-    return value
+    return wait_for(true, seconds)
 
 
 def marks(folder: Path, fault: str) -> list[int]:

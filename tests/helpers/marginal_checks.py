@@ -3,19 +3,63 @@
 Strict: relative 1e-8 for what is above 1e-30. Simulation: absolute 1e-10. Regrets are in units of
 the largest scale of an arm that can be best; v is in units of the square of it, or of the scale of
 the arm itself if that is larger.
+
+The stored truth was computed in extended precision by ``tests/helpers/marginal_oracle.py`` of
+commit 6d75f8e, which shared nothing with the package.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from graphbandits._types import State
 from graphbandits.posteriors import Beliefs, GammaPoisson, Normal, NormalInverseGamma
 from helpers.accuracy_checks import LEAST, TOLERANCES, WITH_VARIANCE, information_of
-from helpers.marginal_cases import Arms, MarginalCase
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+#: The families that have a file of posteriors and truths.
+FAMILIES = ("normal", "student", "gamma")
+#: Parameters of an arm, in the order of the kernels.
+Arms = list[list[float]]
+
+
+@dataclass(frozen=True)
+class MarginalCase:
+    """Parameters of the arms, and the exact statistics.
+
+    Attributes
+    ----------
+    name : str
+        Unique name.
+    arms : list of list of float
+        Parameters of the posterior of each arm.
+    truth : dict of str to ndarray
+        alpha, delta, h and v.
+    """
+
+    name: str
+    arms: Arms
+    truth: dict[str, np.ndarray]
+
+
+def read_truth(family: str) -> list[MarginalCase]:
+    """Read the stored cases of a family."""
+    stored = json.loads((FIXTURES / f"{family}_truth.json").read_text())
+    return [
+        MarginalCase(
+            name,
+            case["arms"],
+            {key: np.array(case[key]) for key in ("alpha", "delta", "h", "v")},
+        )
+        for name, case in stored.items()
+    ]
+
 
 Marginal = Normal | NormalInverseGamma | GammaPoisson
 

@@ -6,7 +6,7 @@ saved agents run for every entry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -47,32 +47,30 @@ class Family:
 
 _NUMBERS = (float("nan"), float("inf"), "1", None, [1.0])
 
+_BERNOULLI = Family(
+    "bernoulli(a=2, b=3)",
+    "beta-bernoulli(a=2, b=3)",
+    "bernoulli(a=2, b=3.5)",
+    "beta-bernoulli(a=2.5, b=3)",
+    rewards=(1.0, 0.0, 1.0),
+    bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
+    bad_parameters=("a=0", "b=-1", "a=nan", "b=inf", "a=[1, 2]", "a=x"),
+    means=(0.2, 0.7, 0.5),
+    bad_means="0.2,0.7,1.5",
+    joint=True,
+    bounds=True,
+    policies=("ids-n(gain=joint)", "exp3-set", "kl-ucb"),
+)
+
 FAMILIES = {
-    "bernoulli": Family(
-        "bernoulli(a=2, b=3)",
-        "beta-bernoulli(a=2, b=3)",
-        "bernoulli(a=2, b=3.5)",
-        "beta-bernoulli(a=2.5, b=3)",
-        rewards=(1.0, 0.0, 1.0),
-        bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
-        bad_parameters=("a=0", "b=-1", "a=nan", "b=inf", "a=[1, 2]", "a=x"),
-        means=(0.2, 0.7, 0.5),
-        bad_means="0.2,0.7,1.5",
-        joint=True,
-        bounds=True,
-        policies=("ids-n(gain=joint)", "exp3-set", "kl-ucb"),
-    ),
-    "bernoulli-switch": Family(
-        "bernoulli-switch(a=2, b=3, changes=[9])",
-        "beta-bernoulli(a=2, b=3)",
-        "bernoulli-switch(a=2, b=3, changes=[8])",
-        "beta-bernoulli(a=2, b=3, discount=0.9)",
-        rewards=(1.0, 0.0, 1.0),
-        bad_rewards=(0.5, -1.0, 2.0, *_NUMBERS),
-        bad_parameters=("a=0", "b=-1", "a=nan", "b=inf", "a=[1, 2]", "a=x"),
-        means=(0.2, 0.7, 0.5),
-        bad_means="0.2,0.7,1.5",
-        joint=True,
+    "bernoulli": _BERNOULLI,
+    "bernoulli-switch": replace(
+        _BERNOULLI,
+        world="bernoulli-switch(a=2, b=3, changes=[9])",
+        other_world="bernoulli-switch(a=2, b=3, changes=[8])",
+        other_posterior="beta-bernoulli(a=2, b=3, discount=0.9)",
+        bounds=False,
+        policies=(),
     ),
     "gaussian": Family(
         "gaussian(mean=0.5, sd=2, noise=0.75)",

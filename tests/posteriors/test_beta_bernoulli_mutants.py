@@ -11,12 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.accuracy_checks import assert_accurate
-from helpers.accuracy_mutants import EASY, MUTANTS, Mutant, distribution_by_recurrence, replace
+from helpers.accuracy_mutants import EASY, MUTANTS, Mutant, replace
 from helpers.cases import each
 from helpers.uncompiled import run_uncompiled
 from helpers.wide_range_cases import Case, live_cases, read_fixture
 from helpers.wide_range_oracle import WideBeliefs, wide_beliefs
-from scipy.special import betainc
 
 from graphbandits.posteriors import Beliefs
 
@@ -43,14 +42,10 @@ def answers(
     mutant: Mutant | None, asked: list[Question], unchecked: bool = False
 ) -> list[Beliefs | str]:
     """Return beliefs or error messages of a mutant, or of the unchanged package."""
-    found = run_uncompiled(
-        "uncompiled_beliefs.py",
-        mutant=mutant.name if mutant else None,
-        unchecked=unchecked,
-        questions=[(accuracy, known()[case][0].params) for case, accuracy in asked],
-    )
+    questions = [("beta", known()[case][0].params, accuracy, {}) for case, accuracy in asked]
+    found = run_uncompiled(mutant, questions, unchecked=unchecked)
     return [
-        one if isinstance(one, str) else Beliefs(**{k: np.array([v]) for k, v in one.items()})
+        one if isinstance(one, str) else Beliefs(**{k: np.array(v) for k, v in one.items()})
         for one in found
     ]
 
@@ -92,19 +87,6 @@ def test_every_mutant_is_inaccurate_on_its_posteriors(mutant: Mutant) -> None:
     check_mutant(mutant)
 
 
-def test_recurrence_loses_only_small_values() -> None:
-    """F of the mutant is accurate except for small values."""
-    a, b, u = 374.0, 626.5, np.linspace(-2.0, 0.5, 26)
-    exact = betainc(a, b, 1.0 / (1.0 + np.exp(-u)))
-    got = distribution_by_recurrence(a, b, u)
-    assert got == pytest.approx(exact, rel=0.0, abs=1e-12)
-    assert np.abs(got / exact - 1.0).max() > 1.0
-
-
 def test_replacement_of_a_missing_name_is_detected() -> None:
     with pytest.raises(AssertionError, match="0 different values of 'no_such_kernel'"):
         replace("no_such_kernel", lambda value: value)
-
-
-def test_mutant_names_are_unique() -> None:
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from helpers.accuracy_checks import SETTINGS, TOLERANCES
 from helpers.cases import each
-from helpers.marginal_cases import KINDS, read_truth
-from helpers.marginal_checks import assert_marginal_accurate, found_beliefs, marginal_errors
+from helpers.marginal_checks import (
+    FAMILIES,
+    assert_marginal_accurate,
+    found_beliefs,
+    marginal_errors,
+    read_truth,
+)
 
 #: Below this an estimate need not see an error.
 ROUNDING = {"simulation": 1e-12, "strict": 1e-10}
@@ -23,18 +28,18 @@ def check(family: str, every: int) -> None:
             assert_marginal_accurate(family, case, got, accuracy)
 
 
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_some_exact_values_are_reproduced(family: str) -> None:
     check(family, every=10)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_all_exact_values_are_reproduced(family: str) -> None:
     check(family, every=1)
 
 
-@pytest.mark.parametrize("family", KINDS)
+@pytest.mark.parametrize("family", FAMILIES)
 @each("accuracy", SETTINGS)
 def test_error_estimate_is_not_below_the_error(family: str, accuracy: str) -> None:
     for case in stored(family)[:: 60 if family == "student" else 20]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.accuracy_checks import TOLERANCES
+from helpers.accuracy_mutants import Mutant
 from helpers.cases import each
-from helpers.marginal_cases import KINDS, read_truth
-from helpers.marginal_checks import marginal_errors
-from helpers.marginal_mutants import MUTANTS, MarginalMutant
+from helpers.marginal_checks import FAMILIES, marginal_errors, read_truth
+from helpers.marginal_mutants import MUTANTS
 from helpers.uncompiled import run_uncompiled
 
 from graphbandits.posteriors import Beliefs
@@ -20,7 +20,7 @@ from graphbandits.posteriors import Beliefs
 @cache
 def known() -> dict[str, tuple[str, Any]]:
     """Return the families and the cases of all stored posteriors, by name."""
-    stored = [(family, case) for family in KINDS for case in read_truth(family)]
+    stored = [(family, case) for family in FAMILIES for case in read_truth(family)]
     return {f"{family} {case.name}": (family, case) for family, case in stored}
 
 
@@ -28,23 +28,20 @@ def known() -> dict[str, tuple[str, Any]]:
 Question = tuple[str, str, bool]
 
 
-def questions(mutant: MarginalMutant) -> list[Question]:
+def questions(mutant: Mutant) -> list[Question]:
     """The easy posterior, then those on which the mutant is inaccurate."""
     information = any(quantity == "h" for _, _, quantity in mutant.breaks)
     broken = [(name, accuracy, quantity == "h") for name, accuracy, quantity in mutant.breaks]
     return [(*mutant.easy, information), *broken]
 
 
-def answers(mutant: MarginalMutant | None, asked: list[Question]) -> list[dict[str, Any]]:
+def answers(mutant: Mutant | None, asked: list[Question]) -> list[dict[str, Any]]:
     """Statistics by the kernels as plain Python, in a process of its own."""
     questions = [
-        (known()[name][0], known()[name][1].arms, accuracy, information)
+        (known()[name][0], known()[name][1].arms, accuracy, {"information": information})
         for name, accuracy, information in asked
     ]
-    name = mutant.name if mutant else None
-    found: list[dict[str, Any]] = run_uncompiled(
-        "marginal_mutants.py", mutant=name, questions=questions
-    )
+    found: list[dict[str, Any]] = run_uncompiled(mutant, questions)
     return found
 
 
@@ -68,7 +65,7 @@ def test_unchanged_kernels_are_accurate_as_plain_python() -> None:
             assert off <= TOLERANCES[question[1]], (question, quantity, off)
 
 
-def check_mutant(mutant: MarginalMutant) -> None:
+def check_mutant(mutant: Mutant) -> None:
     asked = questions(mutant)
     easy, *broken = answers(mutant, asked)
     for quantity, off in errors(easy, asked[0]).items():
@@ -85,5 +82,5 @@ def test_some_mutants_are_inaccurate_where_they_say_only() -> None:
 
 @pytest.mark.nightly
 @each("mutant", MUTANTS)
-def test_every_mutant_is_inaccurate_where_it_says_only(mutant: MarginalMutant) -> None:
+def test_every_mutant_is_inaccurate_where_it_says_only(mutant: Mutant) -> None:
     check_mutant(mutant)
