@@ -4,8 +4,8 @@ Strict: relative 1e-8 for what is above 1e-30. Simulation: absolute 1e-10. Regre
 the largest scale of an arm that can be best; v is in units of the square of it, or of the scale of
 the arm itself if that is larger.
 
-The stored truth was computed in extended precision by ``tests/helpers/marginal_oracle.py`` of
-commit 6d75f8e, which shared nothing with the package.
+The stored truth was computed in extended precision by ``tests/fixtures/make_marginal_truth.py``,
+which shares nothing with the package.
 """
 
 from __future__ import annotations

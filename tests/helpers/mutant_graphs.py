@@ -11,11 +11,17 @@ from graphbandits._types import Floats, Ints
 from graphbandits.errors import InputError
 from graphbandits.graphs import Process
 from graphbandits.rng import Keys, Stream
-from helpers.cases import lister
 
 #: (class, the check that it fails, text of the message)
 GRAPHS: list[tuple[type, str, str]] = []
-fails = lister(GRAPHS)
+
+
+def fails(check: str, saying: str) -> Any:
+    def note(cls: type) -> type:
+        GRAPHS.append((dataclass(frozen=True)(cls), check, saying))
+        return GRAPHS[-1][0]
+
+    return note
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,3 +365,15 @@ class Memory(Slope):
 
     def process(self, arms: int | None) -> Process:
         return Ageing(EachItsOwn(slope(arms or 5)), deterministic=False)
+
+
+class OwnNumbers(Matrix):
+    def draws(self, keys: Keys, t: int) -> Floats:
+        return np.random.default_rng().random((keys.trials, self.arms))
+
+
+@fails("batch", "observations of a trial depend on the block or on the order of calls")
+class OwnToss(Slope):
+    """Reveals with its own generator."""
+
+    feedback = OwnNumbers

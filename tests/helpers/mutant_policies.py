@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,6 @@ from graphbandits.graphs import DenseFeedback
 from graphbandits.policies import Event, Needs, Problem, View
 from graphbandits.policies.thompson import TSN
 from graphbandits.rng import Keys
-from helpers.cases import lister
 from helpers.valid_policies import (
     UCB,
     EpsilonGreedy,
@@ -22,11 +22,20 @@ from helpers.valid_policies import (
     Sampling,
     fair,
     one_hot,
+    softmax,
 )
 
 #: (class, the check that it fails, text of the message)
 POLICIES: list[tuple[type, str, str]] = []
-fails = lister(POLICIES)
+
+
+def fails(check: str, saying: str) -> Any:
+    def note(cls: type) -> type:
+        frozen = dataclass(frozen=True)(cls)
+        POLICIES.append((frozen, check, saying))
+        return frozen
+
+    return note
 
 
 # form ----------------------------------------------------------------------------------------
@@ -74,6 +83,14 @@ class ScalarState(WithExtra):
     """Keeps a scalar array."""
 
     extra = np.array(3.0)
+
+
+@fails("state", r"state\['arms'\] has the shape \(\d,\).*first axis must be the trial")
+class ArmsState(UCB):
+    """Keeps one row for all trials."""
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        return super().init(problem, keys) | {"arms": np.zeros(problem.arms)}
 
 
 @fails("state", r"state\['extra'\] is list: use NumPy arrays")
@@ -252,6 +269,15 @@ class AsksForHorizon(FairUCB):
 
 
 @fails("own-randomness", r"used or seeded a global random generator: use")
+class TouchesGlobal(FairUCB):
+    """Draws a number from NumPy's global state, and does not use it."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        np.random.random()  # noqa: NPY002
+        return super().propose(state, view)
+
+
+@fails("own-randomness", r"used or seeded a global random generator: use")
 class TouchesPython(FairUCB):
     """Draws a number from Python's global state, and does not use it."""
 
@@ -279,6 +305,18 @@ class OwnGenerator(UCB):
         return score + 1e-6 * noise
 
 
+@fails("own-randomness", r"two runs with the same keys differ from round \d+ on: use")
+class HeldGenerator(OwnGenerator):
+    """Breaks ties with a seeded generator that its class holds."""
+
+    generator: ClassVar[np.random.Generator] = np.random.default_rng(7)
+
+    def score(self, state: State, view: View) -> Floats:
+        return np.minimum(UCB.score(self, state, view), 10.0) + 1e-6 * self.generator.random(
+            state["n"].shape
+        )
+
+
 # batch ---------------------------------------------------------------------------------------
 
 
@@ -291,6 +329,15 @@ class SharedScale(Exp3):
         weight = np.exp(score - score.max())
         pi = weight / weight.sum(axis=1, keepdims=True)
         return (1.0 - self.mix) * pi + self.mix / view.problem.arms
+
+
+@fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
+class BatchMean(Exp3):
+    """Measures losses against the mean of all trials."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        rate = self.eta * len(state["loss"]) / (1.0 + state["loss"].mean())
+        return 0.9 * softmax(-rate * state["loss"]) + 0.1 / view.problem.arms
 
 
 @fails("batch", "it proposed .* in a block of 5 trials, but .* alone")
@@ -350,6 +397,15 @@ class PrefersLowNumbers(UCB):
         return super().score(state, view) - 0.02 * np.arange(view.problem.arms)
 
 
+@fails("relabelling", "renumbered arms: do not use the number of an arm")
+class NextDoor(EpsilonGreedy):
+    """Explores with the arm after the best."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        best = one_hot(self.score(state, view).argmax(axis=1), view.problem.arms)
+        return (1.0 - self.epsilon) * best + self.epsilon * np.roll(best, 1, axis=1)
+
+
 @fails("relabelling", "played over 3000 trials .*renumbered arms: do not use the number of an arm")
 class FavouriteDraws(Sampling):
     """Draws, and adds a little to the first arm."""
@@ -390,6 +446,25 @@ class HiddenAttribute(FairUCB):
         return super().update(state, event)
 
 
+@fails("save-load", r"loaded after round 20 proposed .* in round \d+ .*keep no data outside")
+class HiddenMemory(FairUCB):
+    """Counts rounds in a table of its class, by the identity of the problem."""
+
+    updated: ClassVar[dict[tuple[int, Keys], set[int]]] = {}
+
+    def init(self, problem: Problem, keys: Keys) -> State:
+        self.updated.setdefault((id(problem), keys), set())
+        return super().init(problem, keys)
+
+    def propose(self, state: State, view: View) -> Floats:
+        known = self.updated.get((id(view.problem), view.keys), ())
+        return impatient(self.score(state, view), len(known))
+
+    def update(self, state: State, event: Event) -> State:
+        self.updated.setdefault((id(event.problem), event.keys), set()).add(event.t)
+        return super().update(state, event)
+
+
 # degenerate ----------------------------------------------------------------------------------
 
 
@@ -401,6 +476,16 @@ class OtherArms(EpsilonGreedy):
         best = one_hot(self.score(state, view).argmax(axis=1), view.problem.arms)
         others = (1.0 - best) * (np.float64(self.epsilon) / (view.problem.arms - 1))
         return (1.0 - self.epsilon) * best + others
+
+
+@fails("degenerate", "one arm: policy 'RunnerUp' failed in round 1, in propose: .*IndexError")
+class RunnerUp(UCB):
+    """Compares the best arm with the second, and takes it that there is one."""
+
+    def propose(self, state: State, view: View) -> Floats:
+        score = np.sort(self.score(state, view), axis=1)
+        assert (score[:, -1] >= score[:, -2]).all()
+        return super().propose(state, view)
 
 
 @fails("degenerate", "one round: .*ZeroDivisionError")
@@ -426,6 +511,18 @@ class AtMostFive(UCB):
 
     def score(self, state: State, view: View) -> Floats:
         return super().score(state, view) + 0.0 * np.arange(5)[np.arange(view.problem.arms)]
+
+
+@fails("refused-in-time", r"it failed with random\(r=0.35\) .*declare .* in needs")
+class SureOnly(FairUCB):
+    """Needs a graph of 0 and 1, and does not declare it."""
+
+    needs: ClassVar[Needs] = Needs(graph="before")
+
+    def propose(self, state: State, view: View) -> Floats:
+        if not view.graph.deterministic:
+            raise ValueError("probabilities")
+        return super().propose(state, view)
 
 
 @fails("refused-in-time", r"it failed with an unknown horizon .*declare .* in needs")
@@ -562,3 +659,19 @@ class AtRandom(UCB):
 
     def propose(self, state: State, view: View) -> Floats:
         return np.full(state["n"].shape, 1.0 / view.problem.arms)
+
+
+@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
+class Pessimist(FairUCB):
+    """Plays the arm with the least mean."""
+
+    def score(self, state: State, view: View) -> Floats:
+        return -(state["s"] + 0.5) / (state["n"] + 1.0)
+
+
+@fails("beats-uniform", "its regret is .* after 400 rounds; that of uniform play is")
+class Deaf(Sampling):
+    """Learns nothing."""
+
+    def update(self, state: State, event: Event) -> State:
+        return state

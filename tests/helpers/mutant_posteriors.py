@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
+from scipy.stats import beta as beta_distribution
 
 from graphbandits._types import Floats, State
 from graphbandits.posteriors import BetaBernoulli, Observations
 from graphbandits.posteriors.base import Beliefs
-from helpers.cases import lister
 from helpers.plain_posteriors import PlainNormal, PlainStudent
 
 #: (class, the check that it fails, text of the message)
 POSTERIORS: list[tuple[type, str, str]] = []
-fails = lister(POSTERIORS, eq=False)
+
+
+def fails(check: str, saying: str) -> Any:
+    def note(cls: type) -> type:
+        POSTERIORS.append((dataclass(frozen=True, eq=False)(cls), check, saying))
+        return POSTERIORS[-1][0]
+
+    return note
 
 
 @fails("form", "has no description: start its docstring")
@@ -84,6 +92,16 @@ class ForgetsRepeats(BetaBernoulli):
         state["a"][seen.trial, seen.arm] += seen.reward
         state["b"][seen.trial, seen.arm] += 1.0 - seen.reward
         return state
+
+
+@fails("bayes", "differs from Bayes' rule")
+class Forgetful(BetaBernoulli):
+    """Forgets one part in a hundred each round."""
+
+    def update(self, state: State, seen: Observations) -> State:
+        for name in ("a", "b"):
+            state[name] = 1.0 + 0.99 * (state[name] - 1.0)
+        return super().update(state, seen)
 
 
 @fails("bayes", "differs from Bayes' rule")
@@ -158,13 +176,49 @@ class RhoTooSmall(BetaBernoulli):
         return replace(super().beliefs(state), rho=(a / (a + b)).max(axis=1))
 
 
-@fails("beliefs", "h is .* but sums over a grid of the density give")
-class LittleInformation(BetaBernoulli):
-    """Has a tenth less information."""
+@lru_cache(maxsize=64)
+def means_given_best(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """alpha_j, and M_ji, the mean of theta_i given that j is best, on a grid."""
+    points = (np.arange(8000) + 0.5) / 8000
+    mass = np.array(
+        [np.diff(beta_distribution.cdf(np.arange(8001) / 8000, *p)) for p in zip(a, b, strict=True)]
+    )
+    below = np.cumsum(mass, axis=1) - mass / 2.0
+    arms = len(a)
+    alpha, given = np.empty(arms), np.empty((arms, arms))
+    for j in range(arms):
+        best = mass[j] * np.prod(np.delete(below, j, axis=0), axis=0)
+        alpha[j] = best.sum()
+        for i in range(arms):
+            at = mass[j] * np.prod(np.delete(below, [i, j], axis=0), axis=0)
+            above = at.sum() - np.cumsum(at) + at / 2.0
+            given[j, i] = (best if i == j else mass[i] * above) @ points / alpha[j]
+    return alpha, given
+
+
+class InformationOnAGrid(BetaBernoulli):
+    """h from M_ji and the arm's own mean; valid unless ``compared`` is changed."""
+
+    compared: ClassVar[str] = "i"
 
     def beliefs(self, state: State) -> Beliefs:
         found = super().beliefs(state)
-        return replace(found, h=0.9 * found.h)
+        a, b = np.asarray(state["a"], float), np.asarray(state["b"], float)
+        h = np.empty(a.shape)
+        for trial in range(len(a)):
+            alpha, m_ji = means_given_best(tuple(a[trial]), tuple(b[trial]))
+            mean = a[trial] / (a[trial] + b[trial])
+            other = mean[None, :] if self.compared == "i" else mean[:, None]
+            kl = m_ji * np.log(m_ji / other) + (1 - m_ji) * np.log((1 - m_ji) / (1 - other))
+            h[trial] = alpha @ kl
+        return replace(found, h=h)
+
+
+@fails("beliefs", "h is .* but sums over a grid of the density give")
+class ComparesWithTheBest(InformationOnAGrid):
+    """Compares M_ji with the mean of j, the mistake of the best-known public implementation."""
+
+    compared = "j"
 
 
 @fails("beliefs", "h is .* but sums over a grid of the density give")
@@ -207,6 +261,34 @@ class VarianceOfTheMean(BetaBernoulli):
         return replace(found, v=a * (n - a) / (n * n * (n + 1.0))) if variance else found
 
 
+@fails("beliefs", "v is .* but sums over a grid of the density give")
+class InformationForVariance(BetaBernoulli):
+    """Gives half of h for v: Pinsker's bound, not the value."""
+
+    def beliefs(
+        self, state: State, accuracy: Any = None, estimate: bool = False, variance: bool = False
+    ) -> Beliefs:
+        found = super().beliefs(state, accuracy, estimate, variance)
+        return replace(found, v=found.h / 2.0) if variance else found
+
+
+@fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
+class MeanOfThePrior(BetaBernoulli):
+    """Has the mean of the prior after any observation."""
+
+    def mean(self, state: State) -> Floats:
+        return super().mean(self.init(len(state["a"])))
+
+
+@fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
+class SmoothedMean(BetaBernoulli):
+    """Smooths the mean once more, which leaves that of equal parameters."""
+
+    def mean(self, state: State) -> Floats:
+        a, b = np.asarray(state["a"], float), np.asarray(state["b"], float)
+        return (a + 0.01) / (a + b + 0.02)
+
+
 @fails("mean", "the mean of arm . is .* but a sum over a grid of the density gives")
 class MedianForMean(BetaBernoulli):
     """Takes the median for the mean."""
@@ -232,6 +314,14 @@ class UpperQuantile(BetaBernoulli):
 
     def quantile(self, state: State, level: float) -> Floats:
         return super().quantile(state, 1.0 - level if 0.0 < level < 1.0 else level)
+
+
+@fails("quantile", "the quantile .* of the density lies below it")
+class QuantileOfThePrior(BetaBernoulli):
+    """Has the quantiles of the prior after any observation."""
+
+    def quantile(self, state: State, level: float) -> Floats:
+        return super().quantile(self.init(len(state["a"])), level)
 
 
 @fails("quantile", "the quantile 0 is not 0, the end of the support")
@@ -410,6 +500,15 @@ class DiscountsThePrior(Discounted):
     def _shrink(self, state: State, rows: Any, factor: Floats) -> None:
         for name in ("a", "b"):
             state[name][rows] *= factor[:, None]
+
+
+@fails("discount", r"the density differs from f\^g f_0\^\(1 - g\), normalised, by")
+class DiscountsSlowlyAtFirst(Discounted):
+    """Has a factor that is right after whole half-lives only."""
+
+    def _factor(self, age: Floats) -> Floats:
+        half = np.log(0.5) / np.log(self.discount)
+        return np.asarray(0.5 ** np.rint(age / half))
 
 
 @fails("discount", "discounted modified the state: return a new one")

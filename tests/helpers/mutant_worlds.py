@@ -13,12 +13,18 @@ from graphbandits._types import Floats, Ints
 from graphbandits.posteriors import BetaBernoulli, interval
 from graphbandits.rng import Keys, Stream
 from graphbandits.worlds import Bernoulli, BernoulliSwitch, PriorWorld, outcome_uniforms
-from helpers.cases import lister
 from helpers.plain_posteriors import PlainNormal
 
 #: (class, the check that it fails, text of the message)
 WORLDS: list[tuple[type, str, str]] = []
-fails = lister(WORLDS, eq=False)
+
+
+def fails(check: str, saying: str) -> Any:
+    def note(cls: type) -> type:
+        WORLDS.append((dataclass(frozen=True, eq=False)(cls), check, saying))
+        return WORLDS[-1][0]
+
+    return note
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +45,6 @@ class PlainGaussian(PriorWorld):
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
         noise = self.prior.noise * self.noise(keys, t, trial, arm)
         return np.asarray(theta[trial, arm] + noise)
-
-
-class ThreeArms(Bernoulli):
-    """Has an example with random means only."""
-
-    @classmethod
-    def examples(cls) -> list[Any]:
-        return [cls.of(3)]
 
 
 @fails("form", "has no description: start its docstring")
@@ -82,12 +80,16 @@ class TwoArmWorld(Bernoulli):
 
 
 @fails("means", "the means of trial 3 depend on the block")
-class MeansByRow(ThreeArms):
+class MeansByRow(Bernoulli):
     """Draws the means of a block in one go."""
 
     def means(self, keys: Keys) -> Floats:
         rng = np.random.default_rng(keys.seed)
         return rng.beta(self.prior.a, self.prior.b, (keys.trials + 1, self.arms))[1:][::-1].copy()
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
 
 
 @fails("means", "returned means of shape .6,. and type float64; return an array of numbers")
@@ -109,28 +111,40 @@ class MeansWithNaN(Bernoulli):
 
 
 @fails("means", "two calls of means with the same keys differ")
-class MeansAtRandom(ThreeArms):
+class MeansAtRandom(Bernoulli):
     """Draws means from its own generator."""
 
     def means(self, keys: Keys) -> Floats:
         rng = np.random.default_rng()
         return rng.beta(self.prior.a, self.prior.b, (keys.trials, self.arms))
 
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
+
 
 @fails("means", "the means are equal in all trials: draw them with Stream")
-class SameMeans(ThreeArms):
+class SameMeans(Bernoulli):
     """Has the same means in all trials, without saying so."""
 
     def means(self, keys: Keys) -> Floats:
         return np.tile([0.2, 0.5, 0.9], (keys.trials, 1))
 
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
+
 
 @fails("means", "the means do not depend on the seed")
-class MeansWithoutSeed(ThreeArms):
+class MeansWithoutSeed(Bernoulli):
     """Draws the means with a seed of its own."""
 
     def means(self, keys: Keys) -> Floats:
         return super().means(Keys(5, keys.first_trial, keys.trials))
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
 
 
 @fails("means", "a mean is .* outside of .0, 1., the support of the prior")
@@ -238,6 +252,15 @@ class RareTwos(Bernoulli):
         return np.where(rare & (t == 50), 2.0, reward)
 
 
+@fails("rewards-in-support", "it gave the reward nan in round .* declared as binary")
+class RareNaN(Bernoulli):
+    """Sometimes has no reward."""
+
+    def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
+        reward = super().outcomes(theta, keys, t, trial, arm)
+        return np.where(outcome_uniforms(keys, t + 7, trial, arm) < 1e-3, np.nan, reward)
+
+
 @fails("mean-of-rewards", "over many trials, the average of .* rewards differs from means by")
 class BetterLater(PlainGaussian):
     """Adds to the rewards of all arms from round 4 on."""
@@ -247,11 +270,15 @@ class BetterLater(PlainGaussian):
 
 
 @fails("mean-of-rewards", "of one trial, the average of 2000 rewards differs from means by")
-class OppositeMeans(ThreeArms):
+class OppositeMeans(Bernoulli):
     """Takes the mean for the probability of 0; the prior is symmetric."""
 
     def outcomes(self, theta: Floats, keys: Keys, t: int, trial: Ints, arm: Ints) -> Floats:
         return 1.0 - super().outcomes(theta, keys, t, trial, arm)
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
 
 
 @fails("independence", "the rewards of arm . in round (.) and of arm . in round \\1 are correlated")
@@ -278,11 +305,15 @@ class WiderThanThePrior(Bernoulli):
 
 
 @fails("prior", "of the means of arm . are below the quantile .* of the prior, which differs")
-class NarrowMeans(ThreeArms):
+class NarrowMeans(Bernoulli):
     """Draws means near the middle."""
 
     def means(self, keys: Keys) -> Floats:
         return 0.25 + super().means(keys) / 2.0
+
+    @classmethod
+    def examples(cls) -> list[Any]:
+        return [cls.of(3)]
 
 
 @fails("calibration", "quantile 0.1 of the posterior after three rewards, which differs by")
