@@ -194,8 +194,16 @@ class Observe(Operation, op="observe", role="decide"):
     extra: bool = json_key(values.FLAG, "Whether unrevealed arms are accepted.", default=False)
 
     def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
-        many = ObserveMany({self.id: self.outcomes}, self.partial, self.extra)
-        return many.prepare(agent, state, now)
+        check_bool(self.partial, "partial")
+        check_bool(self.extra, "extra")
+        _check_mapping(self.outcomes)
+        given = self.id, self.outcomes, self.partial, self.extra
+        return agent._observation(state, now, *given), None
+
+
+def _check_mapping(outcomes: object) -> None:
+    if not isinstance(outcomes, Mapping):
+        raise InputError(f"outcomes must be a mapping {{arm: reward}}, not {short_repr(outcomes)}")
 
 
 class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes"):
@@ -212,10 +220,7 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
         check_bool(self.partial, "partial")
         check_bool(self.extra, "extra")
         for rewards in self.outcomes.values():
-            if not isinstance(rewards, Mapping):
-                raise InputError(
-                    f"outcomes must be a mapping {{arm: reward}}, not {short_repr(rewards)}"
-                )
+            _check_mapping(rewards)
         if self.request is not None:
             key, content = check_request(self.request), self._content()
             if _known_request(agent, key, content):
@@ -224,29 +229,12 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
         entries = list[Entry]()
         for id_, rewards in self.outcomes.items():
             try:
-                entries += self._entries(agent, state, now, id_, rewards)
+                entries += agent._observation(state, now, id_, rewards, self.partial, self.extra)
             except InputError as error:
                 if len(self.outcomes) == 1 or id_ in str(error):
                     raise
                 raise type(error)(f"decision {id_}: {error}") from None
         return entries, None
-
-    def _entries(
-        self, agent: Agent, state: AgentState, now: float, id_: str, outcomes: Mapping[Arm, Reward]
-    ) -> list[Entry]:
-        """Return the entry of outcomes of a decision; none if they change nothing."""
-        from graphbandits.live.state import checked_outcomes, late_outcomes, new_outcomes
-
-        given = checked_outcomes(state.setup, outcomes)
-        decision = state.find(id_)
-        if decision is None:
-            number = agent._made(id_).decision or 0
-            body = late_outcomes(agent._journal.of_decision(number), id_, given, state.setup.arms)
-        else:
-            number, body = decision.number, new_outcomes(state, decision, given, self.extra)
-            body["closes"] = not self.partial
-        changes = body["arms"] or body.get("closes")
-        return [Entry(0, now, "observe", number, body)] if changes else []
 
     def _content(self) -> str:
         rows = sorted(

@@ -461,8 +461,12 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
     return None, check_integer(arms, "arms")
 
 
+#: Types of names that are numbers.
+_INTEGERS = (int, np.integer)
+
+
 def _is_integer(name: object) -> bool:
-    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return isinstance(name, _INTEGERS) and not isinstance(name, bool)
 
 
 def _int64(name: Any) -> int:
