@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice, takewhile
@@ -46,15 +46,7 @@ from graphbandits.live.journal import (
 from graphbandits.live.methods import AgentMethods, id_of, seconds_of
 from graphbandits.live.operations import Operation, close_entries, hash_of
 from graphbandits.live.setup import MODEL, Setup
-from graphbandits.live.state import (
-    AgentState,
-    MissingEntriesError,
-    Reward,
-    checked_outcomes,
-    late_outcomes,
-    new_outcomes,
-    number_in,
-)
+from graphbandits.live.state import AgentState, MissingEntriesError, number_in
 from graphbandits.live.values import timestamp
 from graphbandits.live.views import TrendRecord
 from graphbandits.policies import Policy, as_policy
@@ -909,27 +901,6 @@ class Agent(AgentMethods):
             self._journal.add_snapshot(Snapshot(state.number, data))
         self._entries_since_snapshot = 0
         self._snapshot_interval = max(SNAPSHOT_ENTRIES, len(data) // SNAPSHOT_BYTES)
-
-    def _observation(
-        self,
-        state: AgentState,
-        now: float,
-        id_: str,
-        outcomes: Mapping[Arm, Reward],
-        partial: bool,
-        extra: bool,
-    ) -> list[Entry]:
-        """Return the entry of outcomes of a decision; none if they change nothing."""
-        given = checked_outcomes(state.setup, outcomes)
-        decision = state.find(id_)
-        if decision is None:
-            number = self._made(id_).decision or 0
-            body = late_outcomes(self._journal.of_decision(number), id_, given, state.setup.arms)
-        else:
-            number, body = decision.number, new_outcomes(state, decision, given, extra)
-            body["closes"] = not partial
-        changes = body["arms"] or body.get("closes")
-        return [Entry(0, now, "observe", number, body)] if changes else []
 
     def _made(self, id_: str) -> Entry:
         """Return the entry of a decision; raise InputError if the agent has not made it."""

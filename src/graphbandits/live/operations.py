@@ -127,16 +127,17 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
         from graphbandits.live.deciding import checked, content_of, make_decisions
 
         asked, journal = checked(self), agent._journal
-        key = None if self.request is None else check_request(self.request)
-        content = "" if key is None else content_of(asked)
+        if self.request is None:
+            put = journal.put_object
+            return agent._run(lambda state, now: make_decisions(state, asked, now, put))
+        key, content = check_request(self.request), content_of(asked)
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], list[Decision]]:
-            known = None if key is None else _known_request(agent, key, content)
+            known = _known_request(agent, key, content)
             if known is None:
                 entries, made = make_decisions(state, asked, now, journal.put_object)
-                if key is not None:
-                    request = StoredRequest(content, made[0].number, len(made))
-                    journal.put_request(key, request, now)
+                request = StoredRequest(content, made[0].number, len(made))
+                journal.put_request(key, request, now)
                 return entries, made
             rows = made_entries(journal, range(known.first, known.first + known.decisions))
             if len(rows) < known.decisions:
@@ -194,16 +195,15 @@ class Observe(Operation, op="observe", role="decide"):
     extra: bool = json_key(values.FLAG, "Whether unrevealed arms are accepted.", default=False)
 
     def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
+        self.check()
+        return state.observation(agent, now, self), None
+
+    def check(self) -> None:
         check_bool(self.partial, "partial")
         check_bool(self.extra, "extra")
-        _check_mapping(self.outcomes)
-        given = self.id, self.outcomes, self.partial, self.extra
-        return agent._observation(state, now, *given), None
-
-
-def _check_mapping(outcomes: object) -> None:
-    if not isinstance(outcomes, Mapping):
-        raise InputError(f"outcomes must be a mapping {{arm: reward}}, not {short_repr(outcomes)}")
+        if not isinstance(self.outcomes, Mapping):
+            wrong = short_repr(self.outcomes)
+            raise InputError(f"outcomes must be a mapping {{arm: reward}}, not {wrong}")
 
 
 class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes"):
@@ -219,21 +219,22 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
     def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         check_bool(self.partial, "partial")
         check_bool(self.extra, "extra")
-        for rewards in self.outcomes.values():
-            _check_mapping(rewards)
+        each = [Observe(*one, self.partial, self.extra) for one in self.outcomes.items()]
+        for one in each:
+            one.check()
         if self.request is not None:
             key, content = check_request(self.request), self._content()
             if _known_request(agent, key, content):
                 return [], None
             agent._journal.put_request(key, StoredRequest(content, 0, 0), now)
         entries = list[Entry]()
-        for id_, rewards in self.outcomes.items():
+        for one in each:
             try:
-                entries += agent._observation(state, now, id_, rewards, self.partial, self.extra)
+                entries += state.observation(agent, now, one)
             except InputError as error:
-                if len(self.outcomes) == 1 or id_ in str(error):
+                if len(each) == 1 or one.id in str(error):
                     raise
-                raise type(error)(f"decision {id_}: {error}") from None
+                raise type(error)(f"decision {one.id}: {error}") from None
         return entries, None
 
     def _content(self) -> str:

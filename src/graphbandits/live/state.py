@@ -7,7 +7,7 @@ import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from graphbandits.posteriors.base import check_evidence, check_weights
 from graphbandits.posteriors.updates import with_time
 from graphbandits.registry import name_of
 from graphbandits.simulation.loop import draw_graph, learn_state, update_state
+
+if TYPE_CHECKING:
+    from graphbandits.live.agent import Agent
+    from graphbandits.live.operations import Observe
 
 #: Number of graphs of single decisions that are kept in memory.
 MOST_GRAPHS = 8
@@ -145,6 +149,19 @@ class AgentState:
 
     def inactive(self) -> list[int]:
         return sorted(self.paused | self.retired.keys()) if self.paused or self.retired else []
+
+    def observation(self, agent: Agent, now: float, asked: Observe) -> list[Entry]:
+        """Return the entry of outcomes of a decision; none if they change nothing."""
+        id_, given = asked.id, checked_outcomes(self.setup, asked.outcomes)
+        decision = self.find(id_)
+        if decision is None:
+            number = agent._made(id_).decision or 0
+            body = late_outcomes(agent._journal.of_decision(number), id_, given, self.setup.arms)
+        else:
+            number, body = decision.number, new_outcomes(self, decision, given, asked.extra)
+            body["closes"] = not asked.partial
+        changes = body["arms"] or body.get("closes")
+        return [Entry(0, now, "observe", number, body)] if changes else []
 
     # Applying entries -----------------------------------------------------------------------------
 
