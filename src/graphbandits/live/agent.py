@@ -789,7 +789,9 @@ class Agent(AgentMethods):
                         entries = close_entries(now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
-                    entries = numbered(entries, state.number)
+                    # decide and observe are frequent: a single entry of them has its number
+                    if len(entries) > 1 or (entries and not entries[0].number):
+                        entries = numbered(entries, state.number)
                     if self._journal.first() > 1:
                         entries = [self._complete(state, entry) for entry in entries]
                     change = state.prepare(entries, self._get)

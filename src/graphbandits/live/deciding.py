@@ -137,7 +137,7 @@ def make_decisions(
         id_, probability = f"{number}-{os.urandom(6).hex()}", pi.item(0, arm) if exact else None
         own = {"id": id_, "arm": arm, "p": probability, **body}
         data = pack_sparse(pi[0]) if exact else None
-        entry = Entry(0, now, "decide", number, own, data)
+        entry = Entry(state.number + 1, now, "decide", number, own, data)
         entries.append(entry)
         made.append(as_decision(state, entry, feedback))
         if waiting is not None:

@@ -161,7 +161,7 @@ class AgentState:
             number, body = decision.number, new_outcomes(self, decision, given, asked.extra)
             body["closes"] = not asked.partial
         changes = body["arms"] or body.get("closes")
-        return [Entry(0, now, "observe", number, body)] if changes else []
+        return [Entry(self.number + 1, now, "observe", number, body)] if changes else []
 
     # Applying entries -----------------------------------------------------------------------------
 
