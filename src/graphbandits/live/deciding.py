@@ -65,14 +65,14 @@ def checked(request: Decide) -> Decide:
         allowed = " or ".join(map(repr, PENDING))
         raise InputError(f"pending must be {allowed}, not {request.pending!r}")
     return Decide(
-        n=check_integer(request.n, "n"),
-        distinct=check_bool(request.distinct, "distinct"),
-        among=_listed(request.among),
-        exclude=_listed(request.exclude),
-        graph=request.graph,
-        pending=request.pending,
-        context=None if request.context is None else _json_value(request.context),
-        expires=None if request.expires is None else check_lifetime(request.expires),
+        check_integer(request.n, "n"),
+        check_bool(request.distinct, "distinct"),
+        _listed(request.among),
+        _listed(request.exclude),
+        request.graph,
+        None if request.context is None else _json_value(request.context),
+        request.pending,
+        None if request.expires is None else check_lifetime(request.expires),
     )
 
 

@@ -179,7 +179,8 @@ class Setup:
     def _find(self, arm: object) -> int | None:
         if isinstance(arm, str):
             return self.index.get(arm, self._index_of_text.get(arm))
-        return self.index.get(arm) if _is_integer(arm) else None
+        number = isinstance(arm, _INTEGERS) and type(arm) is not bool
+        return self.index.get(arm) if number else None
 
     def has(self, arm: object) -> bool:
         return self._find(arm) is not None

@@ -506,7 +506,9 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
 def _check_form(policy: Policy, before: State, after: State) -> None:
     # a state of another form could not be restored
     same = before.keys() == after.keys()
-    if not same or [_form(before[one]) != _form(after[one]) for one in before].count(True):
+    for name, array in before.items():
+        same = same and _form(array) == _form(after[name])
+    if not same:
         raise InputError(
             f"policy '{name_of(policy)}' has changed the form of its state: keep that of init"
         )

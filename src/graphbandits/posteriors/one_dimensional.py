@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from operator import is_not
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,12 +137,11 @@ class ConjugatePosterior(DiscountedPosterior):
     def _in_place(self, state: State) -> list[Floats]:
         """Return the arrays of a state for an update in place."""
         found = self._arrays(state)
-        for name, values in zip(self.state_limits, found, strict=True):
-            if values is not state[name]:
-                raise InputError(
-                    "update works in place and needs a state of float64 arrays in C order: create "
-                    "it with init(trials)"
-                )
+        if any(map(is_not, found, map(state.get, self.state_limits))):
+            raise InputError(
+                "update works in place and needs a state of float64 arrays in C order: create it "
+                "with init(trials)"
+            )
         return found
 
     def _weights(self, state: State, seen: Observations) -> Floats | None:
@@ -281,7 +281,8 @@ def check_accuracy(accuracy: object) -> str:
 
 def check_converged(defect: Floats, state: Mapping[str, object]) -> None:
     """Raise NumericalError if the probabilities of being best do not add up to 1."""
-    if not within(defect[None], defect[None], -math.inf, TOLERANCE):
+    row = defect[None]
+    if not within(row, row, -math.inf, TOLERANCE):
         worst = int(defect.argmax())
         raise NumericalError(
             f"the quadrature did not converge (the probabilities of being best add up to 1 "
