@@ -761,7 +761,7 @@ class Agent(AgentMethods):
 
     def _perform(self, operation: Operation) -> Any:
         result = operation.apply(self)
-        if operation.learns:
+        if operation.learns and self._state.warning:
             self._warn_of_prior()
         return result
 
@@ -770,7 +770,7 @@ class Agent(AgentMethods):
         with self._lock:
             state = self._state
             warning, state.warning = state.warning, ""
-        if warning:
+        if warning:  # another thread may have issued it
             text = f"the rewards contradict the prior '{text_of(state.setup.posterior)}': {warning}"
             warnings.warn(f"{text}; see inspect_prior", InputWarning, stacklevel=4)
 
@@ -789,7 +789,9 @@ class Agent(AgentMethods):
                         entries = close_entries(now, due, "expired")
                     else:
                         entries, result = prepare(state, now)
-                    entries = numbered(entries, state.number)
+                    # decide and observe are frequent: a single entry of them has its number
+                    if len(entries) > 1 or (entries and not entries[0].number):
+                        entries = numbered(entries, state.number)
                     if self._journal.first() > 1:
                         entries = [self._complete(state, entry) for entry in entries]
                     change = state.prepare(entries, self._get)

@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -64,14 +64,15 @@ def checked(request: Decide) -> Decide:
     if request.pending not in PENDING:
         allowed = " or ".join(map(repr, PENDING))
         raise InputError(f"pending must be {allowed}, not {request.pending!r}")
-    check_bool(request.distinct, "distinct")
-    return replace(
-        request,
-        n=check_integer(request.n, "n"),
-        among=_listed(request.among),
-        exclude=_listed(request.exclude),
-        context=None if request.context is None else _json_value(request.context),
-        expires=None if request.expires is None else check_lifetime(request.expires),
+    return Decide(
+        check_integer(request.n, "n"),
+        check_bool(request.distinct, "distinct"),
+        _listed(request.among),
+        _listed(request.exclude),
+        request.graph,
+        None if request.context is None else _json_value(request.context),
+        request.pending,
+        None if request.expires is None else check_lifetime(request.expires),
     )
 
 
@@ -136,7 +137,7 @@ def make_decisions(
         id_, probability = f"{number}-{os.urandom(6).hex()}", pi.item(0, arm) if exact else None
         own = {"id": id_, "arm": arm, "p": probability, **body}
         data = pack_sparse(pi[0]) if exact else None
-        entry = Entry(0, now, "decide", number, own, data)
+        entry = Entry(state.number + 1, now, "decide", number, own, data)
         entries.append(entry)
         made.append(as_decision(state, entry, feedback))
         if waiting is not None:
@@ -229,7 +230,9 @@ def as_decision(state: AgentState, entry: Entry, feedback: Feedback) -> Decision
 
 def _listed(arms: Iterable[Arm] | None) -> Iterable[Arm] | None:
     # arms are read twice; values that are not iterable are refused later
-    return list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else arms
+    if arms is None or isinstance(arms, str) or not isinstance(arms, Iterable):
+        return arms
+    return list(arms)
 
 
 def _names_of(arms: Iterable[Arm] | None) -> Any:
@@ -258,9 +261,11 @@ def _process(state: AgentState, graph: GraphLike) -> Process:
 
 
 def _common_body(state: AgentState, request: Decide, now: float) -> dict[str, Any]:
-    pending = None if request.pending == "ignore" else request.pending
-    given = {"context": request.context, "pending": pending}
-    body: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    body: dict[str, Any] = {}
+    if request.context is not None:
+        body["context"] = request.context
+    if request.pending != "ignore":
+        body["pending"] = request.pending
     lifetime = state.lifetime if request.expires is None else request.expires
     if lifetime is not None:
         body["expires"] = now + lifetime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -103,22 +103,27 @@ class MemoryJournal:
         self._snapshots: list[Snapshot] = []
         self._objects: dict[str, bytes] = {}
         self._requests: dict[str, tuple[float, StoredRequest]] = {}
-        self._new_request: str | None = None  # in this transaction
+        # at the start of this transaction, and in it
+        self._before = 0, self._snapshots
+        self._new_request: str | None = None
 
-    @contextmanager
-    def write(self) -> Iterator[int]:
-        before, snapshots, self._new_request = len(self._entries), self._snapshots, None
-        try:
-            yield self.last()
-        except BaseException:
-            if self._new_request is not None:
-                del self._requests[self._new_request]
-            for entry in self._entries[before:]:
-                if entry.decision is not None:
-                    self._by_decision[entry.decision].pop()
-            del self._entries[before:]
-            self._snapshots = snapshots
-            raise
+    def write(self) -> AbstractContextManager[int]:
+        return self
+
+    def __enter__(self) -> int:
+        self._before, self._new_request = (len(self._entries), self._snapshots), None
+        return self.last()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            return
+        before, self._snapshots = self._before
+        if self._new_request is not None:
+            del self._requests[self._new_request]
+        for entry in self._entries[before:]:
+            if entry.decision is not None:
+                self._by_decision[entry.decision].pop()
+        del self._entries[before:]
 
     def append(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
@@ -231,7 +236,7 @@ class PastJournal:
 
 
 def numbered(entries: Iterable[Entry], after: int) -> list[Entry]:
-    return [one._replace(number=number) for number, one in enumerate(entries, after + 1)]
+    return [Entry(number, *one[1:]) for number, one in enumerate(entries, after + 1)]
 
 
 def made_entries(journal: Journal, numbers: Iterable[int]) -> list[Entry]:

@@ -378,19 +378,9 @@ class AgentMethods(ABC):
         >>> sorted(one.arm for one in agent.decide(2, distinct=True, exclude=["bob"]))
         ['ann', 'eve']
         """
-        made: list[Decision] = self._perform(
-            operations.Decide(
-                n=1 if n is None else n,
-                distinct=distinct,
-                among=among,
-                exclude=exclude,
-                graph=graph,
-                context=context,
-                pending=pending,
-                expires=seconds_of(expires),
-                request=request,
-            )
-        )
+        count, seconds = 1 if n is None else n, seconds_of(expires)
+        asked = count, distinct, among, exclude, graph, context, pending, seconds
+        made: list[Decision] = self._perform(operations.Decide(*asked, request=request))
         return made[0] if n is None else made
 
     def observe(

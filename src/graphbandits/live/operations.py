@@ -124,19 +124,20 @@ class Decide(Operation, op="decide", role="decide", route="decisions"):
     request: str | None = json_key(values.TEXT, _REQUEST, default=None)
 
     def apply(self, agent: Agent) -> list[Decision]:
-        from graphbandits.live.deciding import checked, content_of, make_decisions
+        from graphbandits.live import deciding  # faster than to import its functions
 
-        asked, journal = checked(self), agent._journal
-        key = None if self.request is None else check_request(self.request)
-        content = "" if key is None else content_of(asked)
+        asked, journal, make = deciding.checked(self), agent._journal, deciding.make_decisions
+        if self.request is None:
+            put = journal.put_object
+            return agent._run(lambda state, now: make(state, asked, now, put))
+        key, content = check_request(self.request), deciding.content_of(asked)
 
         def prepare(state: AgentState, now: float) -> tuple[list[Entry], list[Decision]]:
-            known = None if key is None else _known_request(agent, key, content)
+            known = _known_request(agent, key, content)
             if known is None:
-                entries, made = make_decisions(state, asked, now, journal.put_object)
-                if key is not None:
-                    request = StoredRequest(content, made[0].number, len(made))
-                    journal.put_request(key, request, now)
+                entries, made = make(state, asked, now, journal.put_object)
+                request = StoredRequest(content, made[0].number, len(made))
+                journal.put_request(key, request, now)
                 return entries, made
             rows = made_entries(journal, range(known.first, known.first + known.decisions))
             if len(rows) < known.decisions:
@@ -194,8 +195,15 @@ class Observe(Operation, op="observe", role="decide"):
     extra: bool = json_key(values.FLAG, "Whether unrevealed arms are accepted.", default=False)
 
     def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
-        many = ObserveMany({self.id: self.outcomes}, self.partial, self.extra)
-        return many.prepare(agent, state, now)
+        self.check()
+        return state.observation(agent, now, self), None
+
+    def check(self) -> None:
+        check_bool(self.partial, "partial")
+        check_bool(self.extra, "extra")
+        if not isinstance(self.outcomes, Mapping):
+            wrong = short_repr(self.outcomes)
+            raise InputError(f"outcomes must be a mapping {{arm: reward}}, not {wrong}")
 
 
 class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes"):
@@ -211,42 +219,23 @@ class ObserveMany(Operation, op="observe_many", role="decide", route="outcomes")
     def prepare(self, agent: Agent, state: AgentState, now: float) -> Prepared:
         check_bool(self.partial, "partial")
         check_bool(self.extra, "extra")
-        for rewards in self.outcomes.values():
-            if not isinstance(rewards, Mapping):
-                raise InputError(
-                    f"outcomes must be a mapping {{arm: reward}}, not {short_repr(rewards)}"
-                )
+        each = [Observe(*one, self.partial, self.extra) for one in self.outcomes.items()]
+        for one in each:
+            one.check()
         if self.request is not None:
             key, content = check_request(self.request), self._content()
             if _known_request(agent, key, content):
                 return [], None
             agent._journal.put_request(key, StoredRequest(content, 0, 0), now)
         entries = list[Entry]()
-        for id_, rewards in self.outcomes.items():
+        for one in each:
             try:
-                entries += self._entries(agent, state, now, id_, rewards)
+                entries += state.observation(agent, now, one)
             except InputError as error:
-                if len(self.outcomes) == 1 or id_ in str(error):
+                if len(each) == 1 or one.id in str(error):
                     raise
-                raise type(error)(f"decision {id_}: {error}") from None
+                raise type(error)(f"decision {one.id}: {error}") from None
         return entries, None
-
-    def _entries(
-        self, agent: Agent, state: AgentState, now: float, id_: str, outcomes: Mapping[Arm, Reward]
-    ) -> list[Entry]:
-        """Return the entry of outcomes of a decision; none if they change nothing."""
-        from graphbandits.live.state import checked_outcomes, late_outcomes, new_outcomes
-
-        given = checked_outcomes(state.setup, outcomes)
-        decision = state.find(id_)
-        if decision is None:
-            number = agent._made(id_).decision or 0
-            body = late_outcomes(agent._journal.of_decision(number), id_, given, state.setup.arms)
-        else:
-            number, body = decision.number, new_outcomes(state, decision, given, self.extra)
-            body["closes"] = not self.partial
-        changes = body["arms"] or body.get("closes")
-        return [Entry(0, now, "observe", number, body)] if changes else []
 
     def _content(self) -> str:
         rows = sorted(

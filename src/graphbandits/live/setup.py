@@ -179,7 +179,8 @@ class Setup:
     def _find(self, arm: object) -> int | None:
         if isinstance(arm, str):
             return self.index.get(arm, self._index_of_text.get(arm))
-        return self.index.get(arm) if _is_integer(arm) else None
+        number = isinstance(arm, _INTEGERS) and type(arm) is not bool
+        return self.index.get(arm) if number else None
 
     def has(self, arm: object) -> bool:
         return self._find(arm) is not None
@@ -461,8 +462,12 @@ def names_and_number(arms: object) -> tuple[tuple[Arm, ...] | None, int | None]:
     return None, check_integer(arms, "arms")
 
 
+#: Types of names that are numbers.
+_INTEGERS = (int, np.integer)
+
+
 def _is_integer(name: object) -> bool:
-    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return isinstance(name, _INTEGERS) and not isinstance(name, bool)
 
 
 def _int64(name: Any) -> int:

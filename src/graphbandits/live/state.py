@@ -7,7 +7,7 @@ import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from graphbandits.posteriors.base import check_evidence, check_weights
 from graphbandits.posteriors.updates import with_time
 from graphbandits.registry import name_of
 from graphbandits.simulation.loop import draw_graph, learn_state, update_state
+
+if TYPE_CHECKING:
+    from graphbandits.live.agent import Agent
+    from graphbandits.live.operations import Observe
 
 #: Number of graphs of single decisions that are kept in memory.
 MOST_GRAPHS = 8
@@ -129,7 +133,7 @@ class AgentState:
     def reach_in(self, graph: Feedback, arm: int, number: int) -> Floats:
         """Return the probability of each arm in the graph of a decision, by its arm and number."""
         reach: Floats = graph.reach(np.array([arm]))[0]
-        return without_retired(reach, self.retired, number)
+        return without_retired(reach, self.retired, number) if self.retired else reach
 
     def shadow(self) -> AgentState:
         """Return a copy for the next entries of the journal; graphs and prior are shared."""
@@ -145,6 +149,19 @@ class AgentState:
 
     def inactive(self) -> list[int]:
         return sorted(self.paused | self.retired.keys()) if self.paused or self.retired else []
+
+    def observation(self, agent: Agent, now: float, asked: Observe) -> list[Entry]:
+        """Return the entry of outcomes of a decision; none if they change nothing."""
+        id_, given = asked.id, checked_outcomes(self.setup, asked.outcomes)
+        decision = self.find(id_)
+        if decision is None:
+            number = agent._made(id_).decision or 0
+            body = late_outcomes(agent._journal.of_decision(number), id_, given, self.setup.arms)
+        else:
+            number, body = decision.number, new_outcomes(self, decision, given, asked.extra)
+            body["closes"] = not asked.partial
+        changes = body["arms"] or body.get("closes")
+        return [Entry(self.number + 1, now, "observe", number, body)] if changes else []
 
     # Applying entries -----------------------------------------------------------------------------
 
@@ -443,15 +460,12 @@ def _changed_setup(entry: Entry, setup: Setup, get: Callable[[str], bytes]) -> S
 _BOOKKEEPING = ("create", "decide", "pause", "resume", "retire")
 
 
-def _observed(arm: Ints, reward: Floats, weight: Floats) -> Observations:
-    given = None if (weight == 1.0).all() else weight
-    return Observations(np.zeros_like(arm), arm, reward, given)
-
-
 def _observations(seen: dict[int, Outcome]) -> Observations:
     arms = sorted(seen)
-    reward, weight = np.array([seen[arm] for arm in arms], np.float64).reshape(-1, 2).T.copy()
-    return _observed(np.array(arms, np.int64), reward, weight)
+    reward, weight = [seen[arm][0] for arm in arms], [seen[arm][1] for arm in arms]
+    given = None if weight.count(1.0) == len(weight) else np.array(weight)
+    trial = np.zeros(len(arms), np.int64)
+    return Observations(trial, np.array(arms, np.int64), np.array(reward, np.float64), given)
 
 
 def outcomes_of(body: dict[str, Any]) -> dict[int, Outcome]:
@@ -470,7 +484,9 @@ def unpack_learned(entry: Entry) -> Observations:
     count = len(data) // 20
     arm = np.frombuffer(data, "<i4", count).astype(np.int64)
     values = np.frombuffer(data, "<f8", offset=4 * count).astype(np.float64)
-    return _observed(arm, values[:count], values[count:])
+    reward, weight = values[:count], values[count:]
+    given = None if (weight == 1.0).all() else weight
+    return Observations(np.zeros_like(arm), arm, reward, given)
 
 
 def number_in(id_: str) -> int:
@@ -489,14 +505,18 @@ def without_retired(reach: Floats, retired: dict[int, int], decision: int) -> Fl
 
 def _check_form(policy: Policy, before: State, after: State) -> None:
     # a state of another form could not be restored
-    names = before.keys()
-    if names != after.keys() or any(_form(before[one]) != _form(after[one]) for one in names):
+    same = before.keys() == after.keys()
+    for name, array in before.items():
+        same = same and _form(array) == _form(after[name])
+    if not same:
         raise InputError(
             f"policy '{name_of(policy)}' has changed the form of its state: keep that of init"
         )
 
 
 def _form(array: Any) -> tuple[Any, Any]:
+    if type(array) is np.ndarray:
+        return array.shape, array.dtype
     return np.shape(array), getattr(array, "dtype", None)
 
 
@@ -530,7 +550,7 @@ def new_outcomes(
     setup = state.setup
     new = _unknown(given, decision.seen, setup.arms, decision.id)
     reach = state.reach(decision) if new else np.zeros(0)
-    outside = sorted(arm for arm in new if arm >= len(reach) or reach.item(arm) == 0.0)
+    outside = sorted([arm for arm in new if arm >= len(reach) or reach.item(arm) == 0.0])
     if outside and not extra:
         raise InputError(
             f"playing {setup.arms[decision.arm]!r} does not reveal {setup.arms[outside[0]]!r} in "
@@ -578,6 +598,8 @@ def _unknown(
     given: dict[int, Outcome], known: dict[int, Outcome], arms: tuple[Arm, ...], id_: str
 ) -> dict[int, Outcome]:
     """Return the outcomes that are not known yet; raise InputError if one contradicts them."""
+    if not known:
+        return given
     for arm, pair in given.items():
         if arm in known and known[arm] != pair:
             raise ConflictError(

@@ -509,11 +509,10 @@ class Support:
 
     def check(self, reward: object) -> float:
         """Return a reward given by a user as a float; raise InputError if it is not allowed."""
-        # NumPy registers timedelta64 as an integer; Decimal and NumPy's bool are not Real
-        number = isinstance(reward, Real | Decimal | np.bool_)
-        if number and not isinstance(reward, np.timedelta64):
+        # NumPy registers timedelta64 as an integer
+        if isinstance(reward, _NUMBERS) and not isinstance(reward, np.timedelta64):
             try:
-                found = float(reward)  # type: ignore[arg-type]
+                found = float(reward)
             except (ArithmeticError, ValueError):  # a signalling NaN of decimal, or a huge integer
                 found = math.nan
             inside = found in self.listed if self.listed else self.contains(np.array(found))
@@ -523,6 +522,8 @@ class Support:
         raise InputError(f"a reward must be {self.description}, not {short_repr(reward)}")
 
 
+#: Types of rewards, the most frequent ones first; Decimal and NumPy's bool are not Real.
+_NUMBERS = (int, float, Real, Decimal, np.bool_)
 #: The rewards 0 and 1.
 BINARY = Support(0.0, 1.0, (0.0, 1.0), True)
 #: The rewards 0, 1, 2, ...

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from operator import is_not
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,28 +118,30 @@ class ConjugatePosterior(DiscountedPosterior):
 
     def _arrays(self, state: State) -> list[Floats]:
         """Return the arrays (B, K, ...) of a state as floats, without checking values."""
-        found = [np.asarray(state.get(name)) for name in self.state_limits]
-        shape = (*found[0].shape[:1], *self._prior_shape)
-        for values in found:
+        found: list[Floats] = []
+        shape: tuple[int, ...] = ()
+        for name in self.state_limits:
+            values = np.asarray(state.get(name))
+            shape = shape or values.shape[:1] + self._prior_shape
             if values.dtype.kind not in "iuf" or values.shape != shape:
-                named = zip(self.state_limits, found, strict=True)
-                got = ", ".join(f"{name}: {v.dtype} {v.shape}" for name, v in named)
+                arrays = {one: np.asarray(state.get(one)) for one in self.state_limits}
+                got = ", ".join(f"{one}: {v.dtype} {v.shape}" for one, v in arrays.items())
                 raise InputError(
                     f"a state needs numeric arrays {', '.join(self.state_limits)} of the shape "
                     f"(trials, {', '.join(map(str, self._prior_shape))}), as created by "
                     f"init(trials); got {got}"
                 )
-        return [np.ascontiguousarray(values, np.float64) for values in found]
+            found.append(np.ascontiguousarray(values, np.float64))
+        return found
 
     def _in_place(self, state: State) -> list[Floats]:
         """Return the arrays of a state for an update in place."""
         found = self._arrays(state)
-        for name, values in zip(self.state_limits, found, strict=True):
-            if values is not state[name]:
-                raise InputError(
-                    "update works in place and needs a state of float64 arrays in C order: create "
-                    "it with init(trials)"
-                )
+        if any(map(is_not, found, map(state.get, self.state_limits))):
+            raise InputError(
+                "update works in place and needs a state of float64 arrays in C order: create it "
+                "with init(trials)"
+            )
         return found
 
     def _weights(self, state: State, seen: Observations) -> Floats | None:
@@ -278,7 +281,8 @@ def check_accuracy(accuracy: object) -> str:
 
 def check_converged(defect: Floats, state: Mapping[str, object]) -> None:
     """Raise NumericalError if the probabilities of being best do not add up to 1."""
-    if not (defect <= TOLERANCE).all():
+    row = defect[None]
+    if not within(row, row, -math.inf, TOLERANCE):
         worst = int(defect.argmax())
         raise NumericalError(
             f"the quadrature did not converge (the probabilities of being best add up to 1 "

@@ -179,7 +179,7 @@ class DiscountedPosterior:
 
     def _powers(self, state: State, trial: Ints, seen: Observations) -> Floats | None:
         """Discount a state up to its latest observations, in place; return their weights by age."""
-        if not is_discounted(self) or seen.time is None:
+        if seen.time is None or not is_discounted(self):
             return None
         when, time = np.asarray(seen.time), self._times(state)
         if when.shape != trial.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
