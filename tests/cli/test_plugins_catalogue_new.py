@@ -26,15 +26,15 @@ def test_a_new_policy_passes_the_contract(plugin_place: Path) -> None:
 @pytest.mark.nightly
 def test_a_new_plugin_passes_the_contract_and_its_commands_run(plugin_place: Path) -> None:
     for kind, option in [("graph", "--graph"), ("world", "--world"), ("posterior", "--posterior")]:
-        shown = run("new", kind, "my-own")
-        assert "Wrote my_own.py" in shown
+        shown = run("new", kind, f"my-{kind}")
+        assert f"Wrote my_{kind}.py" in shown
         check, simulate = (shlex.split(line)[1:] for line in shown.splitlines()[1:])
         verdicts = run(*check)
         assert "failed" not in verdicts
         assert len(re.findall(r"(\d+) checks: \1 passed\.", verdicts)) == 2  # of its examples
-        assert simulate[simulate.index(option) + 1] == "my-own"
+        assert simulate[simulate.index(option) + 1] == f"my-{kind}"
         assert re.search(r"ts-n +\d", run(*simulate, "--horizon", "20", "--trials", "4"))
-        assert "class MyOwn" in (plugin_place / "my_own.py").read_text()
+        assert f"class My{kind.title()}" in (plugin_place / f"my_{kind}.py").read_text()
 
 
 def test_invalid_names_of_new_plugins_are_refused(plugin_place: Path) -> None:
