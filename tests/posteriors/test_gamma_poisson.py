@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from graphbandits.posteriors import GammaPoisson, Observations
+from graphbandits.posteriors.base import Observations
 from graphbandits.rng import Keys, Stream
 
 
@@ -22,7 +21,7 @@ def test_update_adds_counts_and_exposures() -> None:
     state = posterior.update(posterior.init(1), seen((0, 0, 3.0), (0, 0, 0.0), (0, 1, 5.0)))
     assert state["shape"].tolist() == [[4.0, 7.0]]
     assert state["rate"].tolist() == [[2.5, 1.5]]
-    exposed = SimpleNamespace(
+    exposed = Observations(
         trial=np.array([0]), arm=np.array([1]), reward=np.array([1.5]), weight=np.array([4.0])
     )
     state = posterior.update(state, exposed)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from graphbandits.posteriors import Normal, Observations
+from graphbandits.posteriors.base import Observations
 
 
 def seen(*triples: tuple[int, int, float]) -> Observations:
@@ -26,7 +25,7 @@ def test_update_is_the_precision_weighted_mean() -> None:
 
 def test_observation_of_weight_w_is_an_average_of_w_rewards() -> None:
     posterior = Normal.of(1, noise=2.0)
-    average = SimpleNamespace(
+    average = Observations(
         trial=np.array([0]), arm=np.array([0]), reward=np.array([2.0]), weight=np.array([3.0])
     )
     one = posterior.update(posterior.init(1), average)
