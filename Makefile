@@ -57,9 +57,10 @@ peers: .venv/dev.done
 	@touch $@ .venv/run.done
 
 build/kernels.done: $(wildcard src/graphbandits/*kernels.py src/graphbandits/*/*kernels.py) | .venv/dev.done
-	mkdir -p build
-	$(TESTED) $(BIN)/graphbandits precompile >build/precompile.log & \
-	$(TESTED) $(BIN)/graphbandits precompile $(WORLDS:%=--worlds %) $(POLICIES:%=--policies %) && \
+	@mkdir -p build
+	@echo "Compiling the kernels into build/kernels, which takes about a minute ..."
+	@$(TESTED) $(BIN)/graphbandits precompile >build/precompile.log & \
+	$(TESTED) $(BIN)/graphbandits precompile $(WORLDS:%=--worlds %) $(POLICIES:%=--policies %) >/dev/null && \
 	$(TESTED) $(BIN)/graphbandits graph ring --arms 41 >/dev/null && \
 	wait $$! || (cat build/precompile.log; exit 1)
 	@touch $@

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from graphbandits.posteriors import GammaPoisson, Observations
-from graphbandits.posteriors.base import Observations
 from graphbandits.rng import Keys, Stream
 
 

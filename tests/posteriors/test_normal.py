@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from graphbandits.posteriors import Normal, Observations
-from graphbandits.posteriors.base import Observations
 
 
 def seen(*triples: tuple[int, int, float]) -> Observations:
