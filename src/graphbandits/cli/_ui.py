@@ -298,6 +298,9 @@ def local_time(time: str | float) -> str:
 
 # --- tables
 
+#: Maximum length of the names in a first column that is not broken into lines.
+MAX_NAME = 30
+
 
 def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
     """Print a table with one row per record and one column per key; columns of numbers right."""
@@ -309,8 +312,10 @@ def print_records(title: str, records: Sequence[Mapping[str, Any]]) -> None:
     for i, key in enumerate(records[0]):
         is_number = i > 0 and all(re.match(r"[-+*.\d]|none|unknown|$", row[i]) for row in rows)
         justify: Literal["left", "right"] = "right" if is_number else "left"
-        is_short = i == 0 or not any(" " in row[i] for row in rows)  # a number is never cut
-        table.add_column(key.replace("_", " "), justify=justify, no_wrap=is_short)
+        # names and numbers are not broken; sentences are
+        is_whole = not any(" " in row[i] for row in rows)
+        is_name = i == 0 and all(len(row[i]) <= MAX_NAME for row in rows)
+        table.add_column(key.replace("_", " "), justify=justify, no_wrap=is_whole or is_name)
     for row in rows:
         table.add_row(*row)
     print_text(table)
