@@ -19,7 +19,7 @@ from helpers.postgres import PostgresServer  # noqa: E402
 os.environ.pop("FORCE_COLOR", None)
 
 
-#: CPU seconds of the costly tests, recorded by ``make nightly`` (tests/tools/costs.py).
+#: Seconds of the costly tests, recorded by ``make nightly`` (tests/tools/costs.py).
 COSTS = Path(__file__).parent / "costs.json"
 
 

@@ -1,11 +1,14 @@
-"""CPU seconds of each test: a plug-in of pytest, and the file that tells costly tests from cheap.
+"""The cost of each test: a plug-in of pytest, and the file that tells costly tests from cheap.
 
     CPU_LOG=build/cpu PYTHONPATH=tests/tools python -m pytest -p costs ...
     python tests/tools/costs.py build/cpu.*.jsonl
 
-The plug-in writes one line of JSON for each test. The command writes ``tests/costs.json``: the
-tests that take at least ``COSTLY`` CPU seconds, child processes included, compilation of kernels
-excluded. ``tests/conftest.py`` gives them the mark ``costly``. ``make nightly`` does both.
+The cost of a test is its CPU time, child processes included, or half of its time by the clock if
+that is more: a test that waits takes time, too, but a busy machine makes everything wait. It
+includes the set-up of the fixtures that the test shares with others, because each of them may be
+the first, and no compilation of kernels. The plug-in writes one line of JSON for each test. The
+command writes ``tests/costs.json``: the tests that cost at least ``COSTLY`` seconds.
+``tests/conftest.py`` gives them the mark ``costly``. ``make nightly`` does both.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Any
 import pytest
 from numba.core import event
 
-#: CPU seconds from which on a test is costly.
+#: Seconds from which on a test is costly.
 COSTLY = 0.1
 FILE = Path(__file__).parents[1] / "costs.json"
 
@@ -47,22 +50,38 @@ class Compilation(event.Listener):
 class Recorder:
     def __init__(self, path: Path) -> None:
         self.path, self.compilation = path, Compilation()
+        self.shared: dict[str, float] = {}
+        self.in_shared = 0.0
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
         event.register("numba:compile", self.compilation)
 
-    def spent(self) -> float:
+    def now(self) -> tuple[float, float]:
+        """Return CPU time and time without compilation."""
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = time.process_time() + children.ru_utime + children.ru_stime
-        return spent - self.compilation.seconds
+        cpu = time.process_time() + children.ru_utime + children.ru_stime
+        return cpu - self.compilation.seconds, time.perf_counter() - self.compilation.seconds
+
+    def since(self, before: tuple[float, float]) -> float:
+        cpu, clock = self.now()
+        return max(cpu - before[0], (clock - before[1]) / 2.0)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        before = self.now()
+        yield
+        if fixturedef.scope != "function":
+            self.shared[fixturedef.argname] = self.since(before)
+            self.in_shared += self.since(before)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        before = self.spent()
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        before, self.in_shared = self.now(), 0.0
         yield
-        line = json.dumps({"id": item.nodeid, "cpu": round(self.spent() - before, 4)})
+        own = max(0.0, self.since(before) - self.in_shared)
+        cost = own + max((self.shared.get(name, 0.0) for name in item.fixturenames), default=0.0)
         with self.path.open("a") as file:
-            file.write(line + "\n")
+            file.write(json.dumps({"id": item.nodeid, "cost": round(cost, 4)}) + "\n")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,13 +92,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def main() -> None:
-    entries = [
-        json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text().splitlines()
-    ]
-    costs = {entry["id"]: round(entry["cpu"], 1) for entry in entries if entry["cpu"] >= COSTLY}
+    lines = [line for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
+    found: dict[str, float] = {}
+    for entry in map(json.loads, lines):
+        found[entry["id"]] = max(entry["cost"], found.get(entry["id"], 0.0))
+    costs = {test: round(cost, 1) for test, cost in found.items() if cost >= COSTLY}
     FILE.write_text(json.dumps(costs, indent=0, sort_keys=True) + "\n")
-    total = sum(entry["cpu"] for entry in entries)
-    print(f"{len(entries)} tests, {total:.0f} CPU s; {len(costs)} are costly ({FILE})")
+    print(f"{len(found)} tests, {sum(found.values()):.0f} s; {len(costs)} are costly ({FILE})")
 
 
 if __name__ == "__main__":
