@@ -306,6 +306,7 @@ DIRECTED = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 1.0], [0.25, 0.0, 1.0]])
 @each(
     "given",
     [
+        list(DIRECTED),
         DIRECTED,
         DIRECTED.tolist(),
         np.asfortranarray(DIRECTED),
