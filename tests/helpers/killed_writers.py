@@ -46,7 +46,7 @@ def work(store: str, seed: int, acknowledge: int) -> NoReturn:
         elif act < 0.45:
             agent.pause("eve")
             agent.resume("eve")
-        elif waiting := agent.pending:  # another process may close some of them meanwhile
+        elif waiting := agent.pending:  # another process may close some of them
             decision = agent.decision(rng.choice(waiting))
             arm = rng.choice(list(decision.reveals))
             # the same value from every process

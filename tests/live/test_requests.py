@@ -521,7 +521,7 @@ def state_of(agent: Agent) -> str:
 
 
 def check(setup: dict[str, Any], lines: list[str]) -> None:
-    agent = Agent(**setup, seed=1, clock=lambda: 1e9)  # no decision expires meanwhile
+    agent = Agent(**setup, seed=1, clock=lambda: 1e9)  # no decision expires
     agent.decide(2)
     for line in lines:
         if agent.arms[0] == 0:
